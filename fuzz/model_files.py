@@ -22,10 +22,19 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit import BayesianNetwork, HiddenMarkovModel, JointDistribution, LinearRegression, TopicModel
+from bayeskit import (
+    BayesianNetwork,
+    HiddenMarkovModel,
+    JointDistribution,
+    LinearRegression,
+    MarkovChain,
+    SequenceClassifier,
+    TopicModel,
+)
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.inner_model import reader_of
 from bayeskit.models import from_bytes, to_bytes
+from bayeskit.models.base.classifier import Classifier
 from bayeskit.storage.container import MAGIC
 
 REFERENCE = Path(__file__).parents[1] / "tests" / "reference" / "files"
@@ -292,7 +301,7 @@ def check(data: bytes, rows: list[Any], labels: list[Any], thoroughly: bool = Fa
             model.n_threads = 1
         _asked(_check_probabilities, model, rows)
         if thoroughly:
-            for question in (_say, _explain, _show, _learn_and_forget, _save):
+            for question in (_say, _explain, _show, _sample, _learn_and_forget, _save):
                 _asked(question, model, rows, labels)
     return True
 
@@ -344,8 +353,21 @@ def _check_distribution(model: Any) -> None:
 
 
 def _say(model: Any, rows: list[Any], _: Any) -> None:
-    if hasattr(model, "classes_"):
-        model.predict(rows)
+    if not hasattr(model, "classes_"):
+        return
+    predicted = model.predict(rows)
+    if isinstance(model, Classifier) and model.ties == "first" and model.undecidable == "prior":
+        proba = model.predict_proba(rows)
+        chosen = np.array([list(model.classes_).index(label) for label in predicted], dtype=np.int64)
+        best = proba.max(axis=1) if len(proba) else np.zeros(0)
+        assert (proba[np.arange(len(chosen)), chosen] >= best - 1e-9).all(), f"{predicted} of {proba.tolist()}"
+
+
+def _sample(model: Any, *_: Any) -> None:
+    if isinstance(model, (MarkovChain, HiddenMarkovModel, SequenceClassifier)):
+        model.sample(2, 3)
+    elif hasattr(model, "sample"):
+        model.sample(3)
 
 
 def _explain(model: Any, rows: list[Any], _: Any) -> None:
@@ -359,6 +381,7 @@ def _explain(model: Any, rows: list[Any], _: Any) -> None:
 
 def _show(model: Any, *_: Any) -> None:
     repr(model)
+    str(model)
     if isinstance(model, BayesianNetwork):
         for node in model.nodes:
             str(model.table(node))

@@ -7,6 +7,7 @@ law, draws them anew and prints the seed. A finding is kept as an explicit examp
 """
 
 import os
+import shutil
 from collections import Counter
 
 import pytest
@@ -16,6 +17,8 @@ SOAK = int(os.environ.get("BAYESKIT_SOAK", "0"))
 ALL = bool(SOAK) or os.environ.get("BAYESKIT_TESTS") == "all"
 FEW = 10
 SLOW = "slow: make test-all"
+QUIET = ("--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+         "--no-first-run")  # fmt: skip
 
 
 def profile(name, few, many, **changes):
@@ -57,3 +60,37 @@ def pytest_collection_modifyitems(items):
         if own is not None and not (ALL and own.max_examples >= SOAK):
             examples = SOAK or min(own.max_examples, FEW)
             getattr(test, "__func__", test)._hypothesis_internal_use_settings = settings(own, max_examples=examples)
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory):
+    """Debian's Chromium; it need not be there, unless BAYESKIT_BROWSER says so."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    program = shutil.which("chromium")
+    if program is None:
+        if os.environ.get("BAYESKIT_BROWSER"):
+            pytest.fail("BAYESKIT_BROWSER is set, and there is no chromium: make browser")
+        pytest.skip("there is no chromium: make browser")
+    options = {"executable_path": program, "args": list(QUIET), "chromium_sandbox": os.geteuid() != 0}
+    with sync_api.sync_playwright() as tool:
+        context = tool.chromium.launch_persistent_context(tmp_path_factory.mktemp("profile"), **options)
+        yield context
+        context.close()
+
+
+@pytest.fixture
+def opened(chromium, tmp_path):
+    """``opened(html)``: the page of a file, once it stands still, and what it asked of the network."""
+
+    def open_page(name):
+        asked = []
+        page = chromium.new_page()
+        chromium.on("request", lambda request: asked.append(request.url))
+        problems = []
+        page.on("pageerror", lambda problem: problems.append(problem))
+        file, mark, fragment = name.partition("#")
+        page.goto((tmp_path / file).as_uri() + mark + fragment, wait_until="networkidle")
+        assert problems == []
+        return page, [url for url in asked if not url.startswith(("file:", "data:", "blob:", "about:"))]
+
+    return open_page

@@ -71,7 +71,11 @@ LEARNING = {
     "continuous Arrow labels": (X, pa.array([0.0, 1.0, 2.5, 1.0]), r"continuous \(row 2 has 2\.5\)"),
     "labels of two kinds": (X, ["a", 1, "a", "b"], r"all strings or all numbers"),
     "lists for labels": (X, [["a"], ["b", "c"], ["a"], ["b"]], r"no single value"),
-    "a table of labels": (X, [[0, 1]] * 4, r"y should be a 1d array, got an array of shape \(4, 2\)"),
+    "a table of labels": (X, [[0, 2]] * 4, r"y should be a 1d array, got an array of shape \(4, 2\).* row 0 sums to 2"),
+    "a table of names": (X, np.array([["a", "b"]] * 4), r"y should be a 1d array, got an array of shape \(4, 2\)"),
+    "negative class probabilities": (X, [[-0.5, 1.5]] * 4, r"row 0 has a class probability that is negative"),
+    "missing class probabilities": (X, [[0.5, 0.5]] * 3 + [[NAN, 1.0]], r"row 3 has a class probability"),
+    "too few class probabilities": (X, [[0.5, 0.5]] * 3, r"inconsistent numbers of samples"),
     "one label": (X, 3, r"y should be a 1d array"),
 }
 
@@ -102,7 +106,8 @@ def test_a_cell_that_is_no_scalar_is_a_type_error_too(bad, model):
     assert isinstance(problem.value, NotScalar)
 
 
-LEARNED_ALONE = ("label", "target", "a missing column")  # of rows that are scored, what is absent is missing
+# What is wrong with labels; of rows that are scored, what is absent is missing.
+LEARNED_ALONE = ("label", "target", "class probabilities", "a table of names", "a missing column")
 SAYING = [name for name in LEARNING if not any(word in name for word in LEARNED_ALONE)]
 
 

@@ -150,14 +150,14 @@ def test_worked_examples_are_numbered_in_the_order_in_which_they_appear_and_each
 @pytest.mark.parametrize("page", CHAPTERS, ids=name)
 def test_a_chapter_is_a_page_with_things_to_try_and_exercises(page):
     text = page.read_text("utf-8")
-    assert 100 <= len(text.splitlines()) <= 250
+    assert 100 <= len(text.splitlines()) <= 450
     assert [line for line in text.splitlines() if line in ("## Try it", "## Exercises", "## Read next")] == [
         "## Try it",
         "## Exercises",
         "## Read next",
     ]
     answers = text.count("<details><summary>Answer</summary>\n\n")
-    assert 2 <= answers == text.count("\n</details>") == len(re.findall(r"^\*\*\d\.\*\*", text, re.M)) <= 5
+    assert 2 <= answers == text.count("\n</details>") == len(re.findall(r"^\*\*\d+\.\*\*", text, re.M)) <= 10
 
 
 def test_the_index_of_the_course_names_every_chapter_and_every_worked_example():

@@ -5,6 +5,7 @@ import re
 import pytest
 
 import bayeskit as bk
+from bayeskit.report.play import LESSONS
 from scripts.website import build, reference
 from scripts.website.formulas import set_formula
 from scripts.website.index import DOCS, contents
@@ -100,3 +101,11 @@ def test_a_chapter_becomes_cells_that_run_and_answers_that_fold():
         assert sum(source.endswith("\npicture") for source in code) == len(re.findall(r"^!\[", text, re.MULTILINE))
         answers = [cell.source for cell in made if "<details>" in cell.source]
         assert all(source.count("<details>") == source.count("</details>") for source in answers)
+
+
+def test_every_teaching_page_stands_in_one_chapter_of_the_site():
+    chapters = [page.read_text("utf-8") for page in (DOCS / "course").glob("*.md")]
+    named = [name for text in chapters for name in re.findall(r"<!-- play: ([\w-]+) -->", text)]
+    assert sorted(named) == sorted(LESSONS)
+    made = "".join(map(build.for_sphinx, chapters))
+    assert all(f'<iframe src="../play/{name}.html"' in made for name in LESSONS)

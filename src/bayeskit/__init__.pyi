@@ -31,6 +31,7 @@ from .errors import AdviceWarning as AdviceWarning
 from .errors import BayesError as BayesError
 from .errors import BayesWarning as BayesWarning
 from .errors import UndecidableWarning as UndecidableWarning
+from .errors import UnseenWarning as UnseenWarning
 from .estimate.smoothing import MLE as MLE
 from .estimate.smoothing import BackOff as BackOff
 from .estimate.smoothing import Dirichlet as Dirichlet
@@ -60,6 +61,7 @@ from .evaluate.reliability import brier_parts as brier_parts
 from .evaluate.reliability import calibration_error as calibration_error
 from .evaluate.reliability import reliability as reliability
 from .evaluate.selection import Selection as Selection
+from .explain.densities import decision_regions as decision_regions
 from .models import load as load
 from .models.aode import AODE as AODE
 from .models.base.persistence import updating as updating
@@ -103,6 +105,7 @@ from .network.network import BayesianNetwork as BayesianNetwork
 from .network.structure import learn_network as learn_network
 from .network.structure import pc as pc
 from .network.structure import structure_score as structure_score
+from .report.report import write_report as write_report
 from .sequence.classifier import SequenceClassifier as SequenceClassifier
 from .sequence.hidden_markov import HiddenMarkovModel as HiddenMarkovModel
 from .sequence.markov_chain import MarkovChain as MarkovChain

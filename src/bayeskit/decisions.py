@@ -239,8 +239,9 @@ def decide(
     rejected = np.zeros(len(p), dtype=bool)
     chosen = names[best]
     if reject_cost is not None:
-        if not np.isfinite(reject_cost) or reject_cost < 0:
+        if not is_number(reject_cost) or not 0 <= float(reject_cost) < np.inf:
             raise BayesError(f"reject_cost={reject_cost!r}: give a finite cost of at least 0")
+        reject_cost = float(reject_cost)
         rejected = expected > reject_cost
         expected = np.where(rejected, reject_cost, expected)
         chosen = chosen.astype(object)
@@ -418,8 +419,10 @@ def _filled(classes: tuple[Any, ...], decisions: tuple[Any, ...], matrix: Floats
 
 def _numbers(costs: Any) -> Floats:
     try:
+        if isinstance(costs, range):
+            raise TypeError
         matrix = np.asarray(costs, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise BayesError("costs are numbers: one row a true class, one column a decision") from None
     if not np.isfinite(matrix).all():
         raise BayesError("a cost is infinite or missing; give every pair a finite number")

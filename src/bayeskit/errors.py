@@ -50,6 +50,8 @@ def join_hint(text: str, hint: str) -> str:
     """
     if not hint:
         return text
+    if hint.startswith("\n"):
+        return text + hint
     return f"{text} {hint}" if text.endswith((".", ":", ";", ",", "?")) else f"{text}: {hint}"
 
 
@@ -62,6 +64,11 @@ class Message(Exception):
 
     def __str__(self) -> str:
         return join_hint(self.message, self.hint)
+
+    @property
+    def is_about_setting(self) -> bool:
+        """True if a setting is at fault: the message starts with ``name=``."""
+        return re.match(r"[a-z_]+=", self.message) is not None
 
 
 class BayesError(Message, ValueError):
@@ -158,6 +165,10 @@ class BayesWarning(Message, UserWarning):
 
 class UndecidableWarning(BayesWarning):
     """Rows that are impossible under every class."""
+
+
+class UnseenWarning(BayesWarning):
+    """Values at prediction that were never seen in training and are left out."""
 
 
 class AdviceWarning(BayesWarning):

@@ -37,7 +37,7 @@ def check_memory(need: Need, limit: float | None) -> None:
 
 def memory_allowed(limit: float | None) -> float:
     """Return the limit in bytes, capped at the memory of the machine because a file may contain any limit."""
-    return min(MEMORY if limit is None else limit, memory_of_the_machine())
+    return min(MEMORY if limit is None else float(limit), memory_of_the_machine())
 
 
 def memory_of_the_machine() -> float:

@@ -1,51 +1,13 @@
 """Pages opened in a real browser: drawn, without the network, and nothing of the data becomes a part of the page."""
 
-import os
-import shutil
-
 import pytest
 
 import bayeskit as bk
 from bayeskit.charts.evidence import evidence_chart, nomogram_chart
 
 pytestmark = pytest.mark.slow
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 EVIL = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
-QUIET = ("--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-         "--no-first-run")  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory):
-    """Debian's Chromium; it need not be there, unless BAYESKIT_BROWSER says so."""
-    program = shutil.which("chromium")
-    if program is None:
-        if os.environ.get("BAYESKIT_BROWSER"):
-            pytest.fail("BAYESKIT_BROWSER is set, and there is no chromium: make browser")
-        pytest.skip("there is no chromium: make browser")
-    options = {"executable_path": program, "args": list(QUIET), "chromium_sandbox": os.geteuid() != 0}
-    with sync_api.sync_playwright() as tool:
-        context = tool.chromium.launch_persistent_context(tmp_path_factory.mktemp("profile"), **options)
-        yield context
-        context.close()
-
-
-@pytest.fixture
-def opened(chromium, tmp_path):
-    """``opened(html)``: the page of a file, once it stands still, and what it asked of the network."""
-
-    def open_page(name):
-        asked = []
-        page = chromium.new_page()
-        chromium.on("request", lambda request: asked.append(request.url))
-        problems = []
-        page.on("pageerror", lambda problem: problems.append(problem))
-        page.goto((tmp_path / name).as_uri(), wait_until="networkidle")
-        assert problems == []
-        return page, [url for url in asked if not url.startswith(("file:", "data:", "blob:", "about:"))]
-
-    return open_page
 
 
 @pytest.fixture(scope="module")

@@ -46,7 +46,7 @@ def test_the_words_of_each_class_are_drawn_with_their_evidence(tmp_path):
     of_long = bk.TextClassifier("multinomial").fit(["red apple", "blue sea"], [long, "water"]).telling_words()
     spec = of_long.chart().to_json()
     assert f'"{long}", "water"][datum.class]' in spec.replace("\\", "")  # said in full where a bar is pointed at
-    many = bk.TextClassifier("multinomial", pattern="words1").fit([f"w{i}" for i in range(30)], range(30))
+    many = bk.TextClassifier("multinomial", pattern="words1").fit([f"w{i}" for i in range(30)], [*map(str, range(30))])
     assert "the first 12 of 30" in head_of(check(many.telling_words().chart(), tmp_path))
 
 

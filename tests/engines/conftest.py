@@ -66,8 +66,9 @@ def dask_frame(parts, folder):
         pa.int64(): pd.Int64Dtype(),
         pa.string(): pd.StringDtype("pyarrow"),
     }
-    # Dates and decimals would be objects, which Dask turns into texts when the frame is made.
-    arrow = {field.type for field in parts[0].schema if pa.types.is_date(field.type) or pa.types.is_decimal(field.type)}
+    # These would be objects, which Dask turns into texts when the frame is made.
+    objects = (pa.types.is_date, pa.types.is_decimal, pa.types.is_binary, pa.types.is_time)
+    arrow = {field.type for field in parts[0].schema if any(is_object(field.type) for is_object in objects)}
     types = plain | {kind: pd.ArrowDtype(kind) for kind in arrow}
     frames = [part.to_pandas(types_mapper=types.get) for part in parts]
     return dd.from_map(lambda i: frames[i], range(len(frames)), meta=frames[0].iloc[:0]), Dask(client)

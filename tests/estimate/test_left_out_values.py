@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from bayeskit.estimate.columns.coded import value_table
 from bayeskit.estimate.leave_one_out import LeftOutValue, LeftOutValues
 from bayeskit.estimate.smoothing import Automatic, Laplace, Lidstone, MEstimate, Smoothing
-from bayeskit.estimate.value_table import value_table
 from bayeskit.tally.counts import Family
 
 SMOOTHINGS = (Laplace(), Lidstone(0.0), Automatic(), MEstimate(2.0, "marginal"), MEstimate(2.0, "uniform"))

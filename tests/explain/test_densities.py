@@ -76,3 +76,20 @@ def test_what_has_no_density_is_refused():
         model.densities("n")
     with pytest.raises(AttributeError, match="its columns speak together"):
         bk.TAN().fit(table, ["a", "b"] * 3).densities  # noqa: B018
+
+
+def test_the_steps_of_a_histogram_have_the_area_and_the_mistake_of_its_table():
+    lengths = [3.0] * 12 + [7.0] * 12 + [5.0] * 12
+    kinds = [kind for g, k in ((10, 2), (3, 9), (6, 6)) for kind in ["grasshopper"] * g + ["katydid"] * k]
+    model = bk.NaiveBayes(smoothing=0, numeric="histogram", cuts=[4, 6]).fit({"length": lengths}, kinds)
+    record = model.densities("length", {"length": lengths}, kinds)
+    assert record.densities[0, 1::2][:3] == pytest.approx([10 / 19 / 2, 6 / 19 / 2, 3 / 19 / 2])  # intervals of width 2
+    widths = np.diff(record.line)
+    areas = ((record.densities[:, 1:] + record.densities[:, :-1]) / 2 * widths).sum(axis=1)
+    assert areas == pytest.approx([1.0, 1.0], abs=1e-3)
+    assert record.mistake == pytest.approx((2 + 6 + 3) / 36)
+    assert record.mistake == bk.mistake_probability(model).probability
+    assert record.regions[0] == (-np.inf, 4, "grasshopper")
+    one = bk.NaiveBayes(numeric="histogram", cuts=[]).fit({"x": [1.0, 2.0]}, ["a", "b"])
+    with pytest.raises(bk.BayesError):
+        one.densities("x")

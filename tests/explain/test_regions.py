@@ -1,7 +1,11 @@
 """Decision regions say at each place what the model predicts there, from any number of rows."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.datasets import load_iris
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
 
 import bayeskit as bk
 from bayeskit import datasets
@@ -51,3 +55,40 @@ def test_a_plane_needs_two_numeric_columns_and_rows():
         model.regions("x", "x", table, ["a", "b"] * 3)
     with pytest.raises(bk.BayesError, match="no row has both"):
         model.regions("x", "n", table | {"n": [np.nan] * 6}, ["a", "b"] * 3)
+
+
+def test_the_regions_of_any_classifier_are_its_predictions_with_other_columns_fixed():
+    X, y = load_iris(return_X_y=True)
+    for classifier in (SVC(), DecisionTreeClassifier(random_state=0), bk.NaiveBayes(numeric="gaussian")):
+        record = bk.decision_regions(classifier.fit(X, y), 2, 0, X, y, fixed={1: 3.0})
+        for i, j in [(0, 0), (31, 7), (63, 63)]:
+            place = np.array([[record.y[i], 3.0, record.x[j], np.median(X[:, 3])]])
+            assert record.classes[record.chosen[i, j]] == classifier.predict(place)[0]
+        assert len(record.rows[0]) == 150
+        assert "other columns fixed" in str(record)
+
+
+def test_a_frame_is_asked_with_its_names_and_most_frequent_values():
+    birds = datasets.load_penguins().to_pandas().dropna()
+    columns = ["bill_length_mm", "flipper_length_mm", "sex"]
+    model = bk.NaiveBayes(numeric="gaussian").fit(birds[columns], birds["species"])
+    record = bk.decision_regions(model, *columns[:2], birds[columns], birds["species"])
+    most = birds["sex"].mode()[0]
+    place = dict(zip(columns, ([record.x[9]], [record.y[40]], [most]), strict=True))
+    assert record.probability[40, 9] == pytest.approx(model.predict_proba(place).max())
+    assert record.target == "species"
+
+
+def test_a_plane_of_any_classifier_needs_two_numeric_columns_and_rows_of_its_classes():
+    X, y = load_iris(return_X_y=True)
+    tree, frame = DecisionTreeClassifier().fit(X, y), pd.DataFrame({"a": [1.0, 2.0], "b": ["u", "v"]})
+    with pytest.raises(bk.BayesError, match="column 1 twice"):
+        bk.decision_regions(tree, 1, 1, X, y)
+    with pytest.raises(bk.BayesError, match="no column 9"):
+        bk.decision_regions(tree, 0, 9, X, y)
+    with pytest.raises(bk.BayesError, match="'b' has no numbers"):
+        bk.decision_regions(tree, "a", "b", frame, [0, 1])
+    with pytest.raises(bk.BayesError, match="2 rows have 3 labels"):
+        bk.decision_regions(tree, "a", "a2", frame.assign(a2=0.0), [0, 1, 2])
+    with pytest.raises(bk.BayesError, match="nothing to draw"):
+        bk.decision_regions(tree, 0, 1, X, np.full(150, 7))

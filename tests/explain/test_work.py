@@ -54,6 +54,73 @@ def test_the_factors_are_those_of_the_model(model):
         assert work.latex()
 
 
+@pytest.mark.parametrize("smoothing", [0, 0.5, "back-off"])
+def test_aode_is_worked_as_the_mean_of_a_product_for_each_parent(smoothing):
+    fitted = bk.AODE(smoothing=smoothing, min_count=3).fit(TABLE, LABELS)
+    rows = [{name: cells[i] for name, cells in TABLE.items()} for i in range(8)]
+    for row in [*rows, {"sky": "snow", "flag": None, "size": 3.0}]:
+        work, joint = fitted.work(row), np.exp(fitted.predict_joint_log_proba(row)[0])
+        members = [work] if not hasattr(work, "members") else [*work.members.values()]
+        products = [[math.prod(math.exp(f.log_p) for f in w.product(c)) for c in w.classes] for w in members]
+        assert np.mean(products, axis=0) == pytest.approx(joint, abs=1e-12)
+        assert np.exp(work.log_joint) == pytest.approx(joint)
+        assert work.posterior == pytest.approx(fitted.predict_proba(row)[0])
+        assert str(work)
+        assert work._repr_html_()
+        assert work.latex().count("align*") == 2 * len(work.classes) + 2
+
+
+def test_the_mean_of_products_is_written_by_hand():
+    days = load_worked_example("tennis")
+    work = bk.AODE(smoothing=0).fit(days, "play").work(DAY)
+    rows = [row for row in days.to_pylist() if row["play"] == "no"]
+    strong = [row for row in rows if row["wind"] == "strong"]
+    factors = [sum(row[name] == DAY[name] for row in strong) / len(strong) for name in DAY if name != "wind"]
+    by_hand = 5 / 14 * len(strong) / len(rows) * math.prod(factors)
+    assert math.exp(work.members["wind"].log_joint[0]) == pytest.approx(by_hand)
+    assert "P(humidity high | no, wind strong)" in str(work.members["wind"])
+    assert "P(wind strong | no) " in str(work.members["wind"])
+
+
+def test_the_full_joint_is_worked_by_one_share_of_the_rows():
+    abc = load_worked_example("abc")
+    text = str(bk.FullJointBayes().fit(abc, "C").work({"A": "g", "B": "q"}))
+    assert "P(A g, B q | t)  2/5" in text
+    assert "product: 5/10 · 2/5 = 1/5 = 0.2" in text
+    part = bk.FullJointBayes(smoothing=1).fit(abc, "C").work({"A": "g", "B": None})
+    joint = bk.FullJointBayes(smoothing=1).fit(abc, "C").predict_joint_log_proba({"A": "g", "B": None})[0]
+    assert part.log_joint == pytest.approx(joint)
+    assert [part.product(label)[1].log_p + part.prior[0].log_p for label in part.classes] == pytest.approx(joint)
+    assert part.left_out == ("B",)
+
+
+def test_a_context_that_no_row_of_a_class_has_is_not_written():
+    days = load_worked_example("tennis")  # no day without play is overcast
+    day = DAY | {"outlook": "overcast"}
+    for smoothing in (1, "back-off"):
+        text = str(bk.KDB(2, smoothing=smoothing, parents={"humidity": "outlook"}).fit(days, "play").work(day))
+        assert "P(humidity high | no)" in text
+        assert "P(humidity high | yes, outlook overcast)" in text
+        assert "/0" not in text
+
+
+def test_a_word_that_is_repeated_has_its_power_in_the_label():
+    sports = load_worked_example("sports")
+    work = (
+        bk.TextClassifier("multinomial", pattern="words1").fit(sports["text"], sports["tag"]).work("close close game")
+    )
+    assert "P(close | sports)² " in str(work)
+    assert "P(game | sports) " in str(work)
+    assert r"P(\text{close} \mid \text{sports})^{2}" in work.latex()
+
+
+def test_no_chain_of_equations_joins_two_different_numbers():
+    latex = bk.NaiveBayes().fit(load_worked_example("tennis"), "play").work(DAY | {"outlook": "overcast"}).latex()
+    smoothed, counted = latex.split(r"\end{align*}")[0].split(r"\text{without smoothing} &: ")
+    assert smoothed.count("&= 0.") == 1
+    assert "&= 0\n" in counted
+
+
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_columns_and_prior_sum_to_the_joint(model):
     fitted = model.fit(TABLE, LABELS)
@@ -159,10 +226,11 @@ def test_one_row_at_a_time():
 
 
 def test_what_is_no_product_has_no_work():
-    for model in (bk.AODE(), bk.FullJointBayes(), bk.NBTree(), bk.GaussianBayes(), bk.TextClassifier("complement")):
+    others = bk.AODE(weights="log-linear"), bk.NBTree(), bk.GaussianBayes(), bk.TextClassifier("complement")
+    for model in others:
         assert not hasattr(model, "work")
-    with pytest.raises(AttributeError, match="AODE has no work: it is no product of one factor for each column"):
-        bk.AODE().work(DAY)
+    with pytest.raises(AttributeError, match="NBTree has no work: it is no product of one factor for each column"):
+        bk.NBTree().work(DAY)
     with pytest.raises(AttributeError, match=r"scores of this recipe are not the probability of a document"):
         bk.TextClassifier("complement").work("a")
 

@@ -89,7 +89,7 @@ def test_the_numbers_are_the_model(kind, tmp_path):
     assert form["classes"] == ["it's", "no", "yes"]
 
 
-@pytest.mark.parametrize("recipe", ["multinomial", "complement", "wcnb", "set_of_words", "fast", "auto"])
+@pytest.mark.parametrize("recipe", ["multinomial", "complement", "wcnb", "wnb", "set_of_words", "fast", "auto"])
 def test_the_numbers_of_words_are_the_model(recipe):
     documents = ["good good film", "bad film and bad", "a good one", "dull and bad", "good"]
     model = bk.TextClassifier(recipe).fit(documents, ["+", "-", "+", "-", "+"])

@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 import bayeskit as bk
+from bayeskit.export.names import probability_names
 from tests.export.test_scores import MODELS, NEAR, table_of, unanswered
 
 pytest.importorskip("onnx", reason="onnx is not installed: pip install '.[onnx]'")
@@ -26,7 +27,9 @@ def inputs(session, rows):
 
 def run(model, rows):
     session = onnxruntime.InferenceSession(model.to_onnx(), providers=["CPUExecutionProvider"])
-    return session.run(["label", "probabilities"], inputs(session, rows))
+    names = probability_names(model.classes_.tolist())
+    predicted, *probabilities = session.run(["predicted", *names], inputs(session, rows))
+    return predicted, np.stack(probabilities, axis=1)
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -71,8 +74,8 @@ def test_a_text_is_refused_by_name():
 
 
 def test_a_column_named_as_an_output_is_refused():
-    model = bk.NaiveBayes().fit({"label": ["a", "b"]}, [0, 1])
-    with pytest.raises(bk.BayesError, match="an input cannot be named 'label'"):
+    model = bk.NaiveBayes().fit({"predicted": ["a", "b"]}, [0, 1])
+    with pytest.raises(bk.BayesError, match="an input cannot be named 'predicted'"):
         model.to_onnx()
 
 

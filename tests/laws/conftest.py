@@ -191,7 +191,8 @@ def any_law(request):
 
 WORDS = ["sun", "sea", "rain", "été", "wind", "fog", "ice", "a", "Straße", "x1"]
 RECIPES = [
-    "multinomial", "set_of_words", "complement", "wcnb", "twcnb", "tfidf", "nbsvm", "weighted", "best", "auto", "fast",
+    "multinomial", "set_of_words", "complement", "wcnb", "wnb", "twcnb", "tfidf", "nbsvm", "weighted", "best", "auto",
+    "fast",
 ]  # fmt: skip
 
 

@@ -61,7 +61,7 @@ def test_kept_cells_are_written_back_unchanged(cells):
 
 @lawful
 @given(
-    columns=st.lists(st.sampled_from(["P(a)", "probability", "class", "predicted class", "x"]), unique=True),
+    columns=st.lists(st.sampled_from(["p_a", "probability", "predicted", "model_predicted", "x"]), unique=True),
     proba=st.booleans(),
 )
 def test_columns_of_predictions_never_collide(columns, proba):

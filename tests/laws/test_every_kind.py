@@ -30,9 +30,9 @@ COMMANDS = {
     "learn": ["learn", "MODEL", "DATA", "-o", "more.bayes"],
     "forget": ["forget", "MODEL", "DATA", "-o", "less.bayes"],
     "merge": ["merge", "MODEL", "MODEL", "-o", "both.bayes"],
-    "export sql": ["export", "MODEL", "--sql", "postgres", "--table", "t", "--key", "id"],
-    "export onnx": ["export", "MODEL", "--onnx", "-o", "m.onnx"],
-    "export json": ["export", "MODEL", "--json", "-o", "m.json"],
+    "export sql": ["export", "MODEL", "--to", "sql:postgres", "--table", "t", "--key", "id"],
+    "export onnx": ["export", "MODEL", "--to", "onnx", "-o", "m.onnx"],
+    "export json": ["export", "MODEL", "--to", "json", "-o", "m.json"],
 }
 READS_TEXT = ("predict", "rank", "evaluate", "diagnose", "explain", "learn", "forget")
 # The data of models that read neither documents nor the table of birds, and one of their classes.

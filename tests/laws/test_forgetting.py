@@ -18,7 +18,18 @@ lawful = settings.get_profile("laws")
 GONE = ("zqvalue", "zqclass", "zqword")
 KEPT_WORDS = st.sampled_from(["sun", "sea", "rain", "été", "wind", "fog"])
 GONE_WORDS = st.sampled_from(["sun", "zqword", "zqword zqword", "rain zqword"])
-TEXT_RECIPES = ["multinomial", "set_of_words", "complement", "wcnb", "twcnb", "tfidf", "weighted", "best", "auto"]
+TEXT_RECIPES = [
+    "multinomial",
+    "set_of_words",
+    "complement",
+    "wcnb",
+    "wnb",
+    "twcnb",
+    "tfidf",
+    "weighted",
+    "best",
+    "auto",
+]
 
 
 def table_text(model, name):

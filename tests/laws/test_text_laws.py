@@ -9,7 +9,7 @@ import bayeskit as bk
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 lawful = settings.get_profile("few")
-COUNTED = ["multinomial", "set_of_words", "complement", "wcnb"]
+COUNTED = ["multinomial", "set_of_words", "complement", "wcnb", "wnb"]
 HELD = ["tfidf", "twcnb", "weighted", "best", "auto"]  # idf, weights and what goes with them are those of the first fit
 words = st.sampled_from(["sun", "sea", "rain", "été", "wind", "fog", "ice", "a", "Straße", "x1"])
 document = st.lists(words, max_size=8).map(" ".join)

@@ -336,3 +336,52 @@ SETTINGS = [
 @parametrize_with_checks(SETTINGS)
 def test_the_checks_of_scikit_learn_pass(estimator, check):
     check(estimator)
+
+
+def test_the_full_tree_joins_all_columns_by_the_largest_sum():
+    days = load_worked_example("tennis")
+    short = {name: days[name].to_pylist()[:8] for name in ("outlook", "temperature", "humidity", "wind")}
+    play = days["play"].to_pylist()[:8]
+    model = bk.TAN(full_tree=True).fit(short, play)
+    bits = model.dependence().bits
+    names = list(short)
+
+    def total(arcs):
+        return sum(bits[i, j] for i, j in arcs)
+
+    def joined(arcs):
+        reached = {0}
+        for _ in arcs:
+            reached |= {a for arc in arcs if {*arc} & reached for a in arc}
+        return len(reached) == len(names)
+
+    best = max(total(arcs) for arcs in itertools.combinations(itertools.combinations(range(4), 2), 3) if joined(arcs))
+    found = [(names.index(p), names.index(name)) for name, above in model.parents_.items() for p in above]
+    assert len(found) == 3
+    assert total(found) == pytest.approx(best)
+    coins = {"a": [0, 0, 1, 1] * 8, "b": [0, 1, 0, 1] * 8}
+    assert bk.TAN(roles="categorical").fit(coins, [0] * 16 + [1] * 16).parents_ == {"a": (), "b": ()}
+    assert {*bk.TAN(roles="categorical", full_tree=True).fit(coins, [0] * 16 + [1] * 16).parents_.values()} == {
+        (),
+        ("a",),
+    }
+    assert model.partial_fit({n: v[:1] for n, v in short.items()}, play[:1]).full_tree
+
+
+def test_dependence_has_the_numbers_of_all_pairs_and_marks_what_chance_explains():
+    days = load_worked_example("tennis")
+    found = bk.TAN().fit(days, "play").dependence()
+    i, j = found.columns.index("temperature"), found.columns.index("wind")
+    information = 0.0
+    for label in ("no", "yes"):
+        rows = [row for row in days.to_pylist() if row["play"] == label]
+        for a, b in itertools.product(("hot", "mild", "cool"), ("weak", "strong")):
+            both = sum((row["temperature"], row["wind"]) == (a, b) for row in rows)
+            one, other = sum(row["temperature"] == a for row in rows), sum(row["wind"] == b for row in rows)
+            information += both / 14 * np.log2(both * len(rows) / (one * other)) if both else 0.0
+    assert found.bits[i, j] == pytest.approx(information)
+    assert round(information, 3) == 0.169
+    assert found.by_chance[i, j] == pytest.approx(4 / 2 / 14 / np.log(2))  # 2 degrees of freedom in each class
+    assert not found.exceeds_chance[i, j]
+    assert "temperature  wind         0.1689     0.2061  no" in str(found)
+    assert {*found.pairs} == {(a, b, bits) for a, b, bits in found.pairs if bits > 0.2}

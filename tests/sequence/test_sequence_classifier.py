@@ -191,7 +191,8 @@ def test_a_file_holds_it_and_it_goes_on_learning(tmp_path):
         ([["a"], ["b"]], [0.5, 1.0], "Unknown label type: continuous"),
         ([["a"], []], ["x", "y"], "class 'y' are all empty"),
         ([[0.5], [1.5]], ["x", "y"], "class 'x': a step is 0.5"),
-        (["ab", "ba"], ["x", "y"], "sequence 1 is a str"),
+        (["ab", "ba"], ["x", "y"], "1 sequences and 2 labels.*a plain list is one sequence"),
+        ([["a"], "ba"], ["x", "y"], "sequence 2 is a str"),
         ([["a"]], "kind", "no column 'kind'"),
     ],
 )

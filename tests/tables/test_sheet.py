@@ -115,11 +115,8 @@ def test_long_cells_many_sentences_and_many_records_are_cut():
 
 def test_what_many_classes_make_is_cut():
     n = 300
-    found = (
-        bk.NaiveBayes()
-        .fit({"x": np.arange(2.0 * n)}, list(range(n)) * 2)
-        .leave_one_out({"x": np.arange(2.0 * n)}, list(range(n)) * 2)
-    )
+    rows, classes = {"x": np.arange(2.0 * n)}, [f"c{i:03}" for i in range(n)] * 2
+    found = bk.NaiveBayes().fit(rows, classes).leave_one_out(rows, classes)
     assert "… 250 more" in str(found)
     assert len(found._repr_html_()) < 20_000
     assert len(found.confusion._repr_html_()) < 80_000

@@ -49,8 +49,8 @@ def density_chart(record: ClassDensities) -> Any:
         .encode(x, y, color(names, heading=safe(record.target)), style.dash(len(names)), tooltip=tip)
     )
     tops = [
-        {"x": round_to(float(line[i]), 6), "p": round_to(float(joint[c, i])), "name": cut(names[c], 16)}
-        for c, i in enumerate(joint.argmax(axis=1).tolist())
+        {"x": round_to(float(line[of == of.max()].mean()), 6), "p": round_to(float(of.max())), "name": cut(name, 16)}
+        for name, of in zip(names, joint, strict=True)
     ]
     named = alt.Chart(inline(tops)).mark_text(dy=-8, fontSize=11, fontWeight="bold", color="#222222")
     layers.append(named.encode(x, y, alt.Text("name:N")))
@@ -165,7 +165,7 @@ def regions_chart(record: DecisionRegions) -> Any:
         .mark_point(filled=True, opacity=0.9, stroke="white", strokeWidth=0.6, size=42)
     )
     sizes = []
-    remark = "other columns left out; stronger color: surer of the class"
+    remark = f"other columns {record.others}; stronger color: surer of the class"
     if record.counted:
         sizes.append(alt.Size("rows:Q", title="rows", scale=alt.Scale(type="sqrt", range=[4, 130])))
         told.append("rows:Q")

@@ -482,7 +482,8 @@ def dependence_chart(record: DependenceGraph) -> Any:
 
 def diagnosis_chart(record: Diagnosis) -> Any:
     """Draw the significant pairs of a diagnosis."""
-    return dependence_chart(DependenceGraph(record.names, "the class", record.information))
+    bits = record.information
+    return dependence_chart(DependenceGraph(record.names, "the class", bits, np.zeros_like(bits), bits > 0))
 
 
 def _names_around(at: list[tuple[float, float]], angles: list[float], kept: list[str], x: Any, y: Any) -> list[Any]:
@@ -508,7 +509,8 @@ def _names_around(at: list[tuple[float, float]], angles: list[float], kept: list
 
 def _ordered_columns(record: DependenceGraph) -> list[str]:
     """Return the columns on the circle, ordered along the strongest pairs."""
-    strength = record.bits.sum(axis=1)
+    bits = np.where(record.exceeds_chance, record.bits, 0.0)
+    strength = bits.sum(axis=1)
     names = record.columns
     if len(names) > COLUMNS:
         chosen: dict[str, None] = {}
@@ -520,6 +522,6 @@ def _ordered_columns(record: DependenceGraph) -> list[str]:
     left = sorted(names, key=lambda name: -strength[where[name]])
     order = [left.pop(0)]
     while left:
-        bits = [record.bits[where[order[-1]], where[name]] for name in left]
-        order.append(left.pop(int(np.argmax(bits))))
+        nearest = [bits[where[order[-1]], where[name]] for name in left]
+        order.append(left.pop(int(np.argmax(nearest))))
     return order

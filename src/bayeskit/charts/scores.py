@@ -13,6 +13,7 @@ from bayeskit.charts import style
 from bayeskit.charts.marks import MOST, SIDE, Line, LineChart, bars, heat
 from bayeskit.charts.style import alt, finish_chart, in_title, inline, offline, round_to, safe, title
 from bayeskit.errors import BayesError
+from bayeskit.tolerance import TIE
 
 if TYPE_CHECKING:
     from bayeskit.decisions import Costs, Decisions
@@ -306,7 +307,7 @@ def scatter_chart(
     known = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
     if not len(known):
         raise BayesError(f"no data set has the {measure} of both models: there is nothing to draw")
-    better = np.sign(y - x) * (1 if higher_is_better else -1)
+    better = np.where(np.abs(y - x) <= TIE, 0, np.sign(y - x)) * (1 if higher_is_better else -1)
     rows = [
         {"set": str(names[i]), "x": round_to(x[i], 5), "y": round_to(y[i], 5), "wins": int(better[i])}
         for i in known.tolist()

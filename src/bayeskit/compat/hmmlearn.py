@@ -6,14 +6,16 @@ import logging
 import sys
 import warnings
 from collections import deque
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from bayeskit import kernels, logspace
 from bayeskit.errors import BayesError
-from bayeskit.models.base.estimator import Estimator, check_is_fitted, one_of
+from bayeskit.models.base.estimator import Estimator, check_is_fitted
+from bayeskit.models.base.rules import one_of
 from bayeskit.tolerance import LEAST_ROWS, LIFT
 from bayeskit.typing import Array, Floats, Ints
 
@@ -90,6 +92,22 @@ class BaseHMM(Estimator):
 
     startprob_: Floats
     transmat_: Floats
+    n_components: int
+    n_iter: int
+    tol: float
+    verbose: bool
+    params: str
+    init_params: str
+    algorithm: str
+    implementation: str
+    random_state: Any
+    startprob_prior: Any
+    transmat_prior: Any
+    _encode_rows: ClassVar[Callable[..., Any]]
+    _e_step: ClassVar[Callable[..., Any]]
+    _m_step: ClassVar[Callable[..., Any]]
+    _emit: ClassVar[Callable[..., Any]]
+    _check_and_set_n_features: ClassVar[Callable[..., Any]]
 
     @property
     def monitor_(self) -> ConvergenceMonitor:
@@ -404,7 +422,7 @@ class GaussianHMM(BaseHMM):
     """
 
     n_components: int = 1
-    covariance_type: str = "diag"
+    covariance_type: Literal["spherical", "diag", "full", "tied"] = "diag"
     min_covar: float = 1e-3
     startprob_prior: Any = 1.0
     transmat_prior: Any = 1.0

@@ -15,13 +15,15 @@ from bayeskit.arrow_arrays import Column, cut, is_arrow
 from bayeskit.data.cells import Factor, factor_values
 from bayeskit.data.frames import MemorySource
 from bayeskit.data.schema import Categorical, Numeric, Role, Schema, declared_roles
-from bayeskit.data.source import Batch, Narrowing, Source, first_rows
+from bayeskit.data.source import Batch, Narrowing, Responsibilities, Source, first_rows
+from bayeskit.data.text.tokenizer import EXPRESSIONS
 from bayeskit.errors import AdviceWarning, format_setting
 from bayeskit.lazy import pa
 
 SAMPLE = 10_000  # rows looked at
 FEW = 10  # distinct whole numbers that look like codes
 LONG = 40  # mean characters of strings that hold more than a name
+NAME = 8  # mean characters of strings in a script without spaces that hold more than a name
 SPACES = 4  # mean spaces of such strings that look like text
 WORDS = 3  # mean spaces of strings that hardly ever come again and look like text
 NEARLY = 0.9  # share of cells that are numbers where the others look like slips, or of values that come once
@@ -30,6 +32,13 @@ ROLES = {"categorical": "to take them as categories", "text": "to read it as doc
 NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
 LEADING_ZERO = re.compile(r"\s*[-+]?0\d")
 WITH_COMMA = re.compile(r"\s*[-+]?\d[\d.]*(,\d+)+\s*")
+LETTER = re.compile(r"[^\W\d_]")
+# Chinese characters, Japanese syllables, Thai, Lao, Burmese and Khmer: scripts without spaces between words.
+UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+EMOJI = re.compile("[\u2600-\u27bf\U0001f300-\U0001faff]")
+RARE = 0.05  # share of documents with emoji below which nothing is said
 ROWS = 20  # on fewer, only what is plain
 LEAST = 5  # rows below which nothing is said
 SEVERAL = 10  # rows in which no string twice is an identifier
@@ -62,6 +71,11 @@ def advise(source: Source, schema: Schema, roles: Any, decided: Iterable[str], h
     batch = first_rows(source) if undeclared else None
     if batch is not None:
         if source.named:
+            sentences += [
+                by_role(name, f"column {name!r} holds the label of every row: the model learns the answer from it",
+                        "if it is the target, pass its name as y, or, to leave it out", "ignore")
+                for name in undeclared if name != source.target and _equals_labels(batch, name)
+            ]  # fmt: skip
             texts = [name for name in undeclared if _is_text(name, source, batch)]
             noticed = advice(batch, schema.restrict(undeclared), texts)
         else:
@@ -70,6 +84,45 @@ def advise(source: Source, schema: Schema, roles: Any, decided: Iterable[str], h
     for sentence in merge_suggestions(sentences):
         if not has_told(str(sentence)):
             warnings.warn(sentence, stacklevel=6)
+
+
+def _equals_labels(batch: Batch, name: str) -> bool:
+    """Return True if a column equals the labels in all rows that are looked at."""
+    n, labels = min(batch.n_rows, SAMPLE), batch.labels
+    if n < ROWS or labels is None or isinstance(labels, Responsibilities) or name not in batch.columns:
+        return False
+    return all(_cells(batch.columns[name], k) == _cells(labels, k) for k in (LEAST, n))
+
+
+def _cells(column: Column, n: int) -> list[Any]:
+    few = cut(column, 0, n)
+    return few.to_pylist() if is_arrow(few) else few.tolist()
+
+
+def script_advice(texts: Sequence[Any], pattern: Any) -> AdviceWarning | None:
+    """Return advice for documents that a word pattern cannot split or whose emoji it drops.
+
+    >>> print(script_advice(["今天天气很好", "我不喜欢下雨"], "words"))
+    the documents are written without spaces between words, and a whole sentence would be one word: read them by
+    characters, pattern="char", ngrams=(1, 2)
+    """
+    if pattern not in EXPRESSIONS:
+        return None
+    some = [text for text in texts if isinstance(text, str)]
+    letters, unspaced = (sum(len(found.findall(text)) for text in some) for found in (LETTER, UNSPACED))
+    if unspaced and 2 * unspaced > letters:
+        return AdviceWarning(
+            "the documents are written without spaces between words, and a whole sentence would be one word",
+            hint='read them by characters, pattern="char", ngrams=(1, 2)',
+        )
+    with_emoji = sum(EMOJI.search(text) is not None for text in some)
+    has_words = any(re.search(EXPRESSIONS[pattern], text) for text in some)  # without any, the fit says that
+    if pattern != "words_and_punctuation" and with_emoji > RARE * len(some) and has_words:
+        return AdviceWarning(
+            f"the documents hold emoji, which {format_setting('pattern', pattern)} leaves out",
+            hint='to read them as words, pass pattern="words_and_punctuation"',
+        )
+    return None
 
 
 def _is_text(name: str, source: Source, batch: Batch) -> bool:
@@ -160,6 +213,9 @@ def _of_categories(factor: Factor, name: str, n: int, is_text: bool) -> Advice |
         return _of_several_types(present, name)
     if among := _find_numbers(factor, name, is_text):
         return among
+    unspaced = sum(len(UNSPACED.findall(value)) for value in values)
+    if len(values) >= NEARLY * n and 2 * unspaced > sum(map(len, values)) >= NAME * len(values):
+        return _better_as(name, "holds free text", "text")
     length, spaces = (float(np.mean([*map(measure, values)])) for measure in (len, _spaces))
     cells = n - int((np.asarray(factor.indices).astype(np.int64) == factor.low).sum())  # the first is the missing one
     alone = len(values) >= NEARLY * cells and cells >= ROWS
@@ -212,7 +268,7 @@ def _find_numbers(factor: Factor, name: str, is_text: bool) -> Advice | None:
 
 
 def merge_suggestions(suggestions: Sequence[Advice]) -> list[AdviceWarning]:
-    """Return warnings: one for all suggestions of roles, with one mapping, and one for each other.
+    """Return warnings: one for all suggestions of roles, a line for each column, and one for each other.
 
     >>> key = by_role("id", "column 'id' is like an identifier", "to leave it out", "ignore")
     >>> note = by_role("note", "column 'note' holds free text", "to read it as documents", "text")
@@ -223,9 +279,9 @@ def merge_suggestions(suggestions: Sequence[Advice]) -> list[AdviceWarning]:
     roles = {one.column: one.role for one in suggestions if one.role is not None}
     if len(roles) < 2:
         return [AdviceWarning(f"{one.reason};", hint=one.hint) for one in suggestions]
-    reasons = "; ".join(one.reason for one in suggestions if one.role is not None)
+    reasons = ";\n".join(one.reason for one in suggestions if one.role is not None)
     return [
-        AdviceWarning(f"{reasons};", hint=f"to follow this, pass {format_setting('roles', roles)}"),
+        AdviceWarning(f"{reasons};", hint=f"\nto follow this, pass {format_setting('roles', roles)}"),
         *(AdviceWarning(f"{one.reason};", hint=one.hint) for one in suggestions if one.role is None),
     ]
 

@@ -67,8 +67,7 @@ def factor_values(column: Column, name: str, start: int) -> Factor:
     if pa.types.is_nested(array.type):
         row = next(i for i in range(len(array)) if array[i].is_valid)
         raise not_scalar(name, start + row, array[row].as_py())
-    if pa.types.is_timestamp(array.type):  # those with a zone in UTC, as everywhere
-        array = array.cast(pa.timestamp("us", array.type.tz and "UTC"), safe=False)
+    check_years(array, name, start)
     if not pa.types.is_dictionary(array.type):
         array = array.dictionary_encode()
     indices = array.indices
@@ -80,6 +79,12 @@ def factor_values(column: Column, name: str, start: int) -> Factor:
 
 def _canonical_all(values: pa.Array, name: str) -> list[Value | None]:
     try:
+        if getattr(values.type, "unit", None) == "ns":
+            if pa.types.is_duration(values.type):
+                return [None if number != number else number for number in _seconds(values).tolist()]
+            return _nanosecond_texts(values)
+        if pa.types.is_timestamp(values.type):  # those with a zone in UTC, as everywhere
+            values = values.cast(pa.timestamp("us", values.type.tz and "UTC"))
         listed: list[Any] = values.to_pylist()
         is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
         return listed if is_text else [canonical(value) for value in listed]
@@ -87,8 +92,62 @@ def _canonical_all(values: pa.Array, name: str) -> list[Value | None]:
         raise BayesError(
             f"column {name!r} holds bytes that are no text ({problem.object[:20]!r}): write it again as UTF-8"
         ) from None
+    except (pa.ArrowException, OverflowError) as problem:
+        raise BayesError(f"column {name!r} has a time that is too large: {problem}") from None
     except BayesError as problem:
         raise problem.within(f"column {name!r}") from None
+
+
+def _nanosecond_texts(values: pa.Array) -> list[Value | None]:
+    """Return times in nanoseconds as ISO texts, of nine decimals where microseconds do not hold them.
+
+    >>> import pyarrow as pa
+    >>> _nanosecond_texts(pa.array([1_000, 1_001, None], pa.timestamp("ns")))
+    ['1970-01-01T00:00:00.000001', '1970-01-01T00:00:00.000001001', None]
+    """
+    is_time = pa.types.is_time(values.type)
+    numbers = filled(values.view(pa.int64()), np.zeros(1, dtype=np.int64))
+    micros, rest = np.divmod(view(numbers), 1_000)
+    shorter = pa.time64("us") if is_time else pa.timestamp("us", values.type.tz and "UTC")
+    moments = pa.array(micros, mask=np.asarray(values.is_null())).view(shorter).to_pylist()
+    texts: list[Value | None] = []
+    for moment, nanos in zip(moments, rest.tolist(), strict=True):
+        text = moment and canonical(moment)
+        if nanos and moment is not None:
+            text = moment.isoformat(timespec="microseconds")
+            end = text.index(".") + 7
+            text = f"{text[:end]}{nanos:03}{text[end:]}"
+        texts.append(text)
+    return texts
+
+
+FIRST_DAY, LAST_DAY = -719_162, 2_932_896  # of the years 1 to 9999, counted from 1970
+DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000}
+
+
+def check_years(array: pa.Array, name: str, start: int) -> None:
+    """Raise an error for dates outside the years 1 to 9999, such as a database's infinity."""
+    if not (pa.types.is_date(array.type) or pa.types.is_timestamp(array.type)):
+        return
+    if array.type == pa.date32():
+        numbers, a_day = array.view(pa.int32()), 1
+    else:
+        numbers, a_day = array.view(pa.int64()), DAY.get(getattr(array.type, "unit", "ms"), 0)
+    least, most = FIRST_DAY * a_day, (LAST_DAY + 1) * a_day - 1
+    ends = pc.min_max(numbers)
+    # Nanoseconds reach from 1677 to 2262.
+    if a_day and ends["min"].is_valid and (ends["min"].as_py() < least or ends["max"].as_py() > most):
+        beyond = pc.or_(pc.less(numbers, least), pc.greater(numbers, most))
+        row = int(pc.index(beyond, True).as_py())
+        raise beyond_years(name, f"row {start + row}")
+
+
+def beyond_years(name: str, place: str) -> SchemaMismatch:
+    """Build the error for a date before the year 1 or after 9999."""
+    return SchemaMismatch(
+        f"column {name!r} has an infinite date, or one outside the years 1 to 9999, in {place}.",
+        hint=f"Mend or empty the cell, or declare {format_setting('roles', {name: 'ignore'})}.",
+    )
 
 
 def _factor_objects(column: Array, name: str, start: int) -> Factor:
@@ -198,17 +257,13 @@ def as_floats(column: Column, name: str, start: int) -> Floats:
             return column
         if column.dtype.kind in "fiub":
             return column.astype(np.float64)
-        if column.dtype.kind in "Mm":
-            numbers = column.astype(f"{column.dtype.kind}8[us]").view(np.int64) / 1e6
-            numbers[np.isnat(column)] = np.nan
-            return numbers
+        if column.dtype.kind in "Mm" and np.datetime_data(column.dtype)[0] not in ("s", "ms", "us", "ns"):
+            column = column.astype(f"{column.dtype.kind}8[s]")
     try:
         array = plain_array(column)
         if pa.types.is_temporal(array.type):
-            moment = pa.duration("us") if pa.types.is_duration(array.type) else pa.timestamp("us")
-            moment = pa.time64("us") if pa.types.is_time(array.type) else moment
-            numbers = array.cast(moment, safe=False).cast(pa.int64()).cast(pa.float64(), safe=False)
-            return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64) / 1e6
+            check_years(array, name, start)
+            return _seconds(array)
         if pa.types.is_boolean(array.type):
             array = array.cast(pa.uint8())
         numbers = as_doubles(array)
@@ -219,6 +274,20 @@ def as_floats(column: Column, name: str, start: int) -> Floats:
         if not is_arrow(column) and all(is_missing(cell) or isinstance(cell, (*NUMBERS, np.bool_)) for cell in column):
             return _checked_numbers(column, name, start)  # of several types, such as decimals beside floats
         raise _not_a_number(column, name, start) from None
+
+
+def _seconds(array: pa.Array) -> Floats:
+    """Convert times to seconds, NaN if missing: whole microseconds first, so that every unit gives the same number."""
+    nanos = getattr(array.type, "unit", None) == "ns"
+    if nanos:
+        micros = pc.divide(array.view(pa.int64()), 1_000)
+        rest = pc.subtract(array.view(pa.int64()), pc.multiply(micros, 1_000))
+    else:
+        moment = pa.duration("us") if pa.types.is_duration(array.type) else pa.timestamp("us")
+        moment = pa.time64("us") if pa.types.is_time(array.type) else moment
+        micros = array.cast(moment).cast(pa.int64())
+    seconds = np.asarray(micros.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64) / 1e6
+    return seconds + rest.to_numpy(zero_copy_only=False) / 1e9 if nanos else seconds
 
 
 def _checked_numbers(column: Array, name: str, start: int) -> Floats:
@@ -281,6 +350,7 @@ def _moments(column: Column, name: str, start: int) -> pa.Array:
             or pa.types.is_large_string(array.type)
             or pa.types.is_string_view(array.type)
         )
+        check_years(array, name, start)
         if texts or pa.types.is_date(array.type) or pa.types.is_timestamp(array.type) or pa.types.is_null(array.type):
             return array.cast(pa.timestamp("us"), safe=False)
     except (pa.ArrowException, TypeError, OverflowError, UnicodeError):

@@ -36,6 +36,7 @@ from bayeskit.data.source import (
 )
 from bayeskit.data.text.documents import Documents
 from bayeskit.data.text.tokens import Tokenizer, TokenRows, TokensWhenAsked, Words, count_documents
+from bayeskit.data.unseen import UnseenValues
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BayesError, SchemaMismatch, UnknownValue
 from bayeskit.typing import Array, Codes, Floats
@@ -63,9 +64,10 @@ class Encoder:
     refuse_unseen: bool = False
     n_threads: int = 1
     words: Mapping[str, Words] = field(default_factory=dict)
+    unseen: UnseenValues | None = field(default=None, init=False, compare=False)
 
-    def blocks(self, source: Source) -> Iterator[Block]:
-        """Yield all rows of the source as blocks."""
+    def blocks(self, source: Source, report_unseen: bool = False) -> Iterator[Block]:
+        """Yield all rows of the source as blocks; ``report_unseen`` warns at the end of values that are not known."""
         if isinstance(source, EncodedRows):
             yield source.block
             return
@@ -73,14 +75,17 @@ class Encoder:
             where = self.schema.locate(list(source.kinds), source.named)
         values = {name: vocabulary.values for name, vocabulary in self.vocabularies.items()}
         batches = iter(for_schema(source, self.schema, values, self.classes.values).batches())
+        self.unseen = UnseenValues() if report_unseen else None
         try:
             while True:
                 with nullcontext() if self.grow else without_type_hints():
                     if (batch := next(batches, None)) is None:
-                        return
+                        break
                     with naming_the_file(source), closing_rows(batches):
                         block = self._encode(batch, where)
                 yield block
+            if self.unseen is not None:
+                self.unseen.warn()
         finally:
             close_rows(batches)
 
@@ -152,6 +157,9 @@ class Encoder:
         for name, codes in coded.items():
             if self.refuse_unseen or (self.grow and self._domain(name) is not None):
                 self._refuse_unseen(name, codes, columns[name], start)
+            elif self.unseen is not None:
+                vocabulary = self._vocabulary(name)
+                self.unseen.add(name, codes, vocabulary.unseen, columns[name], vocabulary.values)
         return coded
 
     def _factor(self, column: Column, name: str, start: int) -> Factor:
@@ -250,5 +258,6 @@ def _refuse_continuous(labels: Array, start: int) -> None:
         row = int(np.argmax(broken))
         raise BayesError(
             f"Unknown label type: continuous (row {start + row} has {labels[row]}). Classes are strings, "
-            "whole numbers or booleans; cut the numbers into classes first."
+            "whole numbers or booleans;",
+            hint="cut the numbers into classes first, such as with pandas.qcut, or predict them by LinearRegression",
         )

@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from bayeskit.arrow_arrays import Column, arrow_array, cut, is_arrow
-from bayeskit.data.cells import in_its_type, object_kind
+from bayeskit.data.cells import as_floats, in_its_type, object_kind
 from bayeskit.data.schema import NO_COLUMNS, Kind
 from bayeskit.data.source import (
     Batch,
@@ -23,9 +23,10 @@ from bayeskit.data.source import (
     is_source,
     weight_column,
 )
-from bayeskit.errors import BayesError, NotScalar, SchemaMismatch, with_article
+from bayeskit.errors import BayesError, NotScalar, SchemaMismatch, format_setting, with_article
 from bayeskit.lazy import pa
 from bayeskit.nearest import did_you_mean
+from bayeskit.tolerance import SLACK
 from bayeskit.typing import Array, Floats
 
 BLOCK = 1 << 18  # rows: enough for two threads to share, few enough for the codes to stay in the cache
@@ -86,7 +87,9 @@ def open_source(data: Any, labels: Any = None, weights: Any = None, **reading: A
         data = FileSource.of(data, **reading)
     elif reading:
         raise BayesError(f"{', '.join(reading)}: settings for files, and the data is none")
-    elif _are_names(labels, weights) or not hasattr(data, "__arrow_c_stream__"):  # arrays go with rows in memory
+    elif (callable(data) or type(data).__module__.startswith("pyarrow")) and (
+        _are_names(labels, weights) or not hasattr(data, "__arrow_c_stream__")  # arrays go with rows in memory
+    ):
         from bayeskit.data.io.arrow import as_arrow_source
 
         data = as_arrow_source(data) or data
@@ -99,6 +102,7 @@ def open_source(data: Any, labels: Any = None, weights: Any = None, **reading: A
         return SparseSource.of(data, labels, as_weights(weights, data.shape[0]))
     names, columns, n_rows, named = columns_of(data)
     target = None
+    _refuse_misplaced_labels(labels, names, n_rows, named)
     if isinstance(weights, str):
         check_weight_column(weights, names, labels)
         weights = weight_column(columns.pop(weights), weights, 0)
@@ -109,6 +113,29 @@ def open_source(data: Any, labels: Any = None, weights: Any = None, **reading: A
             raise SchemaMismatch(f"there is no target column {labels!r} {known}{hint}")
         target, labels = labels, columns.pop(labels)
     return MemorySource(columns, n_rows, named, target, labels, as_weights(weights, n_rows))
+
+
+def _refuse_misplaced_labels(labels: Any, names: Sequence[str], n_rows: int, named: bool) -> None:
+    """Raise an error for a list, tuple or position where the name of the target column is meant."""
+    meant = None
+    if isinstance(labels, (int, np.integer)) and not isinstance(labels, bool):
+        inside = named and -len(names) <= labels < len(names)
+        meant = str(labels) if str(labels) in names else names[int(labels)] if inside else ""
+    elif isinstance(labels, tuple) and str(labels) in names:
+        meant = str(labels)
+    elif isinstance(labels, (list, tuple)) and len(labels) == 1 != n_rows and str(labels[0]) in names and named:
+        meant = str(labels[0])
+    if meant is None:
+        return
+    if not meant:
+        example = "numpy.delete(X, 2, axis=1), X[:, 2]"
+        raise BayesError(
+            f"y should be a 1d array with one label for each row, got {labels!r}",
+            hint=f"pass the labels themselves: fit({example})",
+        )
+    raise BayesError(
+        f"y={labels!r} is neither one label for each row nor the name of a column", hint=format_setting("pass y", meant)
+    )
 
 
 def _are_paths(data: Any) -> bool:
@@ -168,6 +195,7 @@ class MemorySource:
     def __post_init__(self) -> None:
         if self.labels is None:
             return
+        self.labels = _soft_labels(self.labels)
         if not isinstance(self.labels, Responsibilities):
             self.labels, name = label_column(self.labels)
             self.target = self.target or name
@@ -298,6 +326,8 @@ def columns_of(data: Any) -> tuple[list[str], dict[str, Column], int, bool]:
         return _named(names, [from_list(values) for values in lists], len(data))
     if isinstance(data, (list, tuple)) and len(data) and all(isinstance(row, (list, tuple)) for row in data):
         return _from_rows(data)
+    if isinstance(data, Iterator):
+        raise BayesError(f"X is {with_article(type(data).__name__)}, which can be read only once", hint="pass list(X)")
     return _from_array(data)
 
 
@@ -464,8 +494,45 @@ def from_list(values: Sequence[Any]) -> Column:
         return column
 
 
+def _soft_labels(labels: Any) -> Any:
+    """Return a table of class probabilities as responsibilities, and other labels as they are.
+
+    The classes are the names of a frame's columns, and 0, 1, … of an array's.
+    """
+    is_frame = hasattr(labels, "columns") and not isinstance(labels, Mapping)
+    if is_frame:
+        names, columns, _, _ = columns_of(labels)
+        if len(names) < 2 or not all(kind_of(column) in ("integer", "float", "boolean") for column in columns.values()):
+            return labels
+        classes = tuple(labels.columns.tolist()) if hasattr(labels, "iloc") else tuple(names)
+        matrix = np.column_stack([as_floats(column, f"y[{name!r}]", 0) for name, column in columns.items()])
+    else:
+        if isinstance(labels, (list, tuple)) and not (labels and isinstance(labels[0], (list, tuple, np.ndarray))):
+            return labels
+        try:
+            matrix = np.asarray(labels) if isinstance(labels, (list, tuple, np.ndarray)) else np.zeros(0)
+        except ValueError:
+            return labels
+        if matrix.ndim != 2 or matrix.shape[1] < 2 or matrix.dtype.kind not in "biuf":
+            return labels
+        classes, matrix = tuple(range(matrix.shape[1])), matrix.astype(np.float64)
+    soft = Responsibilities(classes, matrix)
+    off = np.flatnonzero(np.abs(matrix.sum(axis=1) - 1) > SLACK)
+    if len(off):
+        raise BayesError(
+            f"y should be a 1d array, got an array of shape {matrix.shape} instead, and its row {off[0]} sums to "
+            f"{matrix[off[0]].sum():.6g}: class probabilities sum to 1",
+            hint="pass one label a row, or probabilities of the classes and sample_weight",
+        )
+    return soft
+
+
 def label_column(labels: Any) -> tuple[Column, str | None]:
     """Return one-dimensional labels as a column, and its name if it has one."""
+    if isinstance(labels, Iterator):
+        raise BayesError(
+            f"y is {with_article(type(labels).__name__)}, which can be read only once", hint="pass list(y)"
+        )
     module = type(labels).__module__.partition(".")[0]
     if module == "pandas" and hasattr(labels, "iloc"):
         if labels.ndim == 2 and labels.shape[1] == 1:

@@ -247,7 +247,7 @@ def concatenate(parts: Sequence[Column]) -> Column:
     [1.0, 2.0, 3.0]
     """
     if isinstance(parts[0], Responsibilities):
-        raise BayesError("responsibilities go with tables in memory, not with files")
+        raise BayesError("class probabilities go with tables in memory, not with files")
     if not is_arrow(parts[0]):
         return np.concatenate(parts)
     return pa.concat_tables([pa.table({"cells": part}) for part in parts]).unify_dictionaries()["cells"]

@@ -7,7 +7,7 @@ by looking at the values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -70,8 +70,9 @@ class Numeric:
     def __post_init__(self) -> None:
         if self.cuts is not None:
             rising = all(a < b for a, b in zip(self.cuts, self.cuts[1:], strict=False))
-            if not rising or not all(abs(c) < float("inf") for c in self.cuts):
-                raise BayesError(f"cut points must be finite and rise: {list(self.cuts)}")
+            # As large as the numbers that are read.
+            if not rising or not all(abs(c) <= 1e150 for c in self.cuts):
+                raise BayesError(f"cut points must rise, within ±1e150: {list(self.cuts)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,14 +336,20 @@ def _role_from_json(entry: Any) -> Role:
     return role(**made)
 
 
+MOST_DECLARED = 10_000_000
+
+
 def as_domain(values: Iterable[object], name: str) -> tuple[Value, ...]:
     """Return declared values without duplicates, in declared order; a missing value is an error.
 
     >>> as_domain(["Low", "Medium", "High", "Low"], "size")
     ('Low', 'Medium', 'High')
     """
-    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+    is_scalar = getattr(values, "ndim", 1) == 0
+    if is_scalar or isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise BayesError(f"the domain of column {name!r} is a list of its values, not {values!r}")
+    if isinstance(values, Sized) and len(values) > MOST_DECLARED:
+        raise BayesError(f"column {name!r} declares {len(values):,} values, more than {MOST_DECLARED:,}")
     domain = [canonical(value) for value in values]
     if not domain or None in domain:
         raise BayesError(f"the domain of column {name!r} needs at least one value, and missing is none: {domain}")
@@ -441,7 +448,8 @@ def as_role(role: str | Role | Date) -> Role | Date:
     if isinstance(role, str) and all(part.strip() in PARTS for part in role.split(",")):
         return Date(*map(str.strip, role.split(",")))
     raise BayesError(
-        f"there is no role {role!r} (roles: {_list(ROLES)}; of dates some of {_list(PARTS)}, with commas between them)"
+        f"roles= has {role!r}, which is no role (roles: {_list(ROLES)}; of dates some of {_list(PARTS)}, with "
+        "commas between them)"
         f"{did_you_mean(role, ROLES)}",
     )
 

@@ -76,7 +76,7 @@ class Sequences(Taken):
         ----------
         data : sequences
             Lists of symbols, numbers, records or rows; Arrow lists; a frame or file with a ``sequence`` column; an
-            array with ``lengths``, as in hmmlearn. An array or frame with neither is one sequence.
+            array with ``lengths``, as in hmmlearn. An array, series, frame or plain list with neither is one sequence.
         lengths : array-like of int, optional
         labels : optional
             Labels of the steps in the same form, or the name of a column; missing where a step is unlabeled.
@@ -256,7 +256,9 @@ def label_values(labels: Any, n: int) -> list[Value | None]:
     column, _ = frames.label_column(labels)
     listed = plain_strings(column).to_pylist() if is_arrow(column) else column.tolist()
     if len(listed) != n:
-        raise BayesError(f"there are {n:,} sequences and {len(listed):,} labels: give one label for each sequence")
+        plain = " (a plain list is one sequence: give a list of lists)" if n == 1 else ""
+        what = f"there are {n:,} sequences and {len(listed):,} labels"
+        raise BayesError(f"{what}: give one label for each sequence{plain}")
     return [canonical(value) for value in listed]
 
 
@@ -451,7 +453,10 @@ def _from_lists(data: Any) -> Sequences:
         return _from_arrow_lists(data)
     if isinstance(data, (str, bytes)) or not hasattr(data, "__iter__"):
         raise BayesError(f"{_describe(data)} is no sequences: give a list of lists, an array or a frame")
-    return _concatenate(list(data), "sequences")
+    cells = list(data)
+    if cells and not any(hasattr(cell, "__len__") and not isinstance(cell, (str, Mapping)) for cell in cells):
+        return Sequences(*_columns(cells, np.array([0, len(cells)], dtype=np.int64)))
+    return _concatenate(cells, "sequences")
 
 
 def _concatenate(sequences: list[Any], what: str) -> Sequences:

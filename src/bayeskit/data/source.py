@@ -36,12 +36,12 @@ class Responsibilities:
     def __post_init__(self) -> None:
         if self.matrix.ndim != 2 or self.matrix.shape[1] != len(set(self.classes)):
             raise BayesError(
-                f"responsibilities of shape {self.matrix.shape} do not fit the classes {list(self.classes)}: "
+                f"class probabilities of shape {self.matrix.shape} do not fit the classes {list(self.classes)}: "
                 "one column a class, each class once"
             )
         bad = np.flatnonzero(~(np.isfinite(self.matrix) & (self.matrix >= 0)).all(axis=1))
         if len(bad):
-            raise BayesError(f"row {bad[0]} has a responsibility that is negative or no finite number")
+            raise BayesError(f"row {bad[0]} has a class probability that is negative or no finite number")
 
     def __len__(self) -> int:
         return len(self.matrix)
@@ -60,12 +60,26 @@ class Batch:
     kept: Mapping[str, Column] = field(default_factory=dict)  # columns to copy, as they are in the file
 
     def take(self, rows: Array, names: Iterable[str] | None = None) -> Batch:
-        """Return some rows, of some columns or of all; soft labels stay."""
+        """Return some rows, of some columns or of all."""
         columns = {name: take_cells(self.columns[name], rows) for name in (self.columns if names is None else names)}
         weights = None if self.weights is None else self.weights[rows]
-        as_they_are = self.labels is None or isinstance(self.labels, Responsibilities)
-        labels = self.labels if as_they_are else take_cells(self.labels, rows)
+        labels = self.labels
+        if isinstance(labels, Responsibilities):
+            labels = Responsibilities(labels.classes, labels.matrix[rows])
+        elif labels is not None:
+            labels = take_cells(labels, rows)
         return Batch(columns, len(rows), self.start, labels, weights)
+
+    def with_one_label(self) -> Batch:
+        """Return rows with class probabilities once for each of their classes, with the probability as weight."""
+        if not isinstance(self.labels, Responsibilities):
+            return self
+        rows, codes = np.nonzero(self.labels.matrix)
+        shares = self.labels.matrix[rows, codes]
+        classes = np.empty(len(self.labels.classes), dtype=object)
+        classes[:] = self.labels.classes
+        weights = shares if self.weights is None else shares * self.weights[rows]
+        return replace(self.take(rows), labels=classes[codes], weights=weights)
 
     def cells_of(self, name: str) -> Column:
         """Return a column as it is in the file, where it was kept, else as it was read."""
@@ -148,7 +162,7 @@ def naming_the_file(source: Source) -> Iterator[None]:
         raise refusal_of_all(source, problem) from None
     except BayesError as problem:
         here = getattr(source, "here", None)
-        if here is None or here in str(problem):
+        if here is None or here in str(problem) or problem.is_about_setting:
             raise
         raise problem.within(here) from None
 

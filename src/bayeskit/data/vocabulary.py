@@ -25,6 +25,8 @@ def canonical(value: Any) -> Value | None:
     >>> canonical(3.0), canonical(float("nan")), canonical("sun")
     (3, None, 'sun')
     """
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        value = _moment(value)
     if isinstance(value, np.generic):
         value = float(value) if isinstance(value, np.longdouble) else value.item()
     if isinstance(value, str):
@@ -45,7 +47,12 @@ def canonical(value: Any) -> Value | None:
             raise BayesError("a value is infinite; replace infinity by a number or by a missing cell")
         return int(number) if number.is_integer() else number
     if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            raise BayesError(
+                f"{value[:40]!r} is no text in UTF-8", hint="encode such bytes, as by .hex(), or ignore the column"
+            ) from None
     if isinstance(value, (date, time)):
         return None if value != value else value.isoformat()  # pandas' NaT is not itself
     if isinstance(value, timedelta):
@@ -55,6 +62,17 @@ def canonical(value: Any) -> Value | None:
     text = repr(value)
     text = text[:40] + "…" if len(text) > 40 else text
     raise NotScalar(f"a cell holds the {type(value).__name__} {text}: its argument must be a string or a number")
+
+
+def _moment(value: np.datetime64 | np.timedelta64) -> Any:
+    """Convert a time of NumPy, which has no Python object for nanoseconds, to one of Python, a text or seconds."""
+    plain = value.item()
+    if not isinstance(plain, int) or np.datetime_data(value.dtype)[0] != "ns":
+        return plain
+    if isinstance(value, np.timedelta64):
+        return plain / 1e9
+    micros = value.astype("M8[us]")
+    return str(value) if micros != value else micros.item()
 
 
 def sort_values(values: Iterable[Value]) -> list[Value]:

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.data.cells import LARGEST
+from bayeskit.data.cells import LARGEST, beyond_years
 from bayeskit.data.frames import MemorySource
 from bayeskit.data.io import sql_syntax as syntax
 from bayeskit.data.io.sql import SqlSource, selected
@@ -116,8 +116,7 @@ class GroupedCounts:
         if pa.types.is_boolean(kind):
             cell = syntax.cast(cell, "int")
         if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-            micros = syntax.cast(self.source.database.dialect.microseconds(cell), "double")
-            return syntax.over(micros, syntax.number(1e6))
+            return self.source.database.dialect.seconds(cell, getattr(kind, "unit", "") == "ns")
         return syntax.called("NULLIF", syntax.cast(cell, "double"), self.source.database.dialect.nan())
 
     def _exact(self, name: str) -> Node:
@@ -388,6 +387,8 @@ def refuse_unusable(counts: GroupedCounts, names: Sequence[str]) -> dict[str, Sp
     spans = {}
     for name, (largest, least) in zip(names, _extremes(counts, names) if names else (), strict=True):
         size = max(largest, default=0.0)
+        if size == math.inf and pa.types.is_temporal(counts.source.fields[counts.where[name]].type):
+            raise beyond_years(name, "some row")
         if size > LARGEST:
             what = "infinity or a value too large" if math.isinf(size) else "a value too large (beyond 1e150)"
             raise BayesError(

@@ -13,6 +13,7 @@ import numpy as np
 from bayeskit import logspace
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import format_setting
+from bayeskit.estimate.formulas import Given, Share, Written
 from bayeskit.estimate.smoothing import BackOff, Smoothing, backed_off, smoothed
 from bayeskit.memory import Need, check_memory
 from bayeskit.tally.tally import Tally
@@ -113,6 +114,36 @@ class OneDependence:
         """Return P(x | c, x_p) of one column, shape (n_rows, n_values), for these parent slots and classes."""
         table = self.given[list(self.values).index(parent)][:, :, self._where(column)]
         return table[labels, slots - 1]
+
+    def write_factor(
+        self, column: str, value: int, parent: str | None = None, given: int = 0
+    ) -> list[tuple[int, Written]]:
+        """Return P(value | class) or, with a parent, P(value | class, its value) as counts and pseudo-counts.
+
+        With each class stands 1, or 0 if the parent's value has no rows in it, so that it is left out of the
+        condition. Values are given by index.
+        """
+        here = self._where(column)
+        if parent is None or parent == column:
+            n, pseudo = self.tally.families[column].present, self.pseudo_alone[here]
+            shorter = None
+        else:
+            n = self.tally.pairs.table(parent, column)[:, given + 1, 1:]
+            pseudo = self.pseudo_given[list(self.values).index(parent)][here]
+            shorter = self.write_factor(column, value)
+        written = []
+        for label, counts in enumerate(n.astype(np.float64)):
+            count, total, added = float(counts[value]), float(counts.sum()), float(pseudo[value])
+            alone = float(self.alone[label, here][value])
+            if shorter is not None and total <= 0:
+                written.append(shorter[label])
+            elif shorter is not None and self.backs_off:
+                written.append((1, Share(count, total, added * alone, added)))
+            elif total + pseudo.sum() <= 0:
+                written.append((0, Given(float(logspace.log(alone)))))
+            else:
+                written.append((int(shorter is not None), Share(count, total, added, float(pseudo.sum()))))
+        return written
 
 
 def one_dependence(tally: Tally, smoothing: Smoothing, memory_limit: float | None = None) -> OneDependence:

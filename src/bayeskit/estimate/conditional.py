@@ -132,33 +132,33 @@ class ConditionalTable:
         """Return the row of the flat table for each row of codes."""
         return kernels.context_codes(parents, child, len(self.values) + 2, self.contexts.steps, self.n_nodes, n_threads)
 
-    def write_factors(self, row: int) -> tuple[int, tuple[Written, ...]]:
-        """Return the number of known parents, and P as counts and pseudo-counts, of a row of the flat table.
+    def write_factors(self, row: int) -> tuple[tuple[int, Written], ...]:
+        """Return P of a row of the flat table as counts and pseudo-counts, and in how many parents' contexts, by class.
 
         The result is empty for unused slots.
         """
         node, slot = divmod(row, len(self.values) + 2)
         if not self.used or not 1 <= slot <= len(self.values):
-            return 0, ()
+            return ()
         level = 0
         while node >= len(self.contexts.counts[level]):
             node -= len(self.contexts.counts[level])
             level += 1
         classes = range(self.contexts.counts[0].shape[2])
-        return level, tuple(self._write_share(level, node, slot - 1, label) for label in classes)
+        return tuple(self._write_share(level, node, slot - 1, label) for label in classes)
 
-    def _write_share(self, level: int, node: int, value: int, label: int) -> Written:
+    def _write_share(self, level: int, node: int, value: int, label: int) -> tuple[int, Written]:
         counts, pseudo = self.contexts.counts[level][node, :, label], self.pseudo[level]
         count, total = float(counts[value]), float(counts.sum())
         above = int(self.contexts.above[level - 1][node]) if level else 0
+        if total <= 0 and level:  # the class has no row in this context: the estimate is that of the shorter one
+            return self._write_share(level - 1, above, value, label)
         if self.backs_off:
             shorter = self.probabilities[level - 1][above, value, label] if level else 1 / len(self.values)
-            return Share(count, total, float(pseudo * shorter), float(pseudo))
-        if total <= 0 and level:  # a class never seen in this context
-            return self._write_share(level - 1, above, value, label)
+            return level, Share(count, total, float(pseudo * shorter), float(pseudo))
         if total + np.sum(pseudo) <= 0:
-            return Given(float(logspace.log(self.probabilities[level][node, value, label])))
-        return Share(count, total, float(pseudo[value]), float(np.sum(pseudo)))
+            return level, Given(float(logspace.log(self.probabilities[level][node, value, label])))
+        return level, Share(count, total, float(pseudo[value]), float(np.sum(pseudo)))
 
     @property
     def n_free(self) -> int:

@@ -5,9 +5,9 @@ Formula: cut points
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -159,9 +159,11 @@ def check_cuts(spec: object) -> None:
     """
     if isinstance(spec, str) or (isinstance(spec, tuple) and len(spec) == 2 and isinstance(spec[0], str)):
         way, number = (spec, INTERVALS) if isinstance(spec, str) else spec
-        known = way in WAYS and isinstance(number, (int, np.integer)) and number >= 1
+        known = way in WAYS and isinstance(number, (int, np.integer)) and 1 <= number <= MOST
     else:
-        known = not isinstance(spec, (bool, float)) and not (isinstance(spec, (int, np.integer)) and spec < 1)
+        is_number = isinstance(spec, (int, np.integer))
+        known = not isinstance(spec, (bool, float)) and (not is_number or 1 <= cast(int, spec) <= MOST)
+        known = known and (not isinstance(spec, Sized) or getattr(spec, "ndim", 1) == 0 or len(spec) <= MOST)
     if not known:
         raise BayesError(
             f"cuts={spec!r}",
@@ -202,7 +204,14 @@ def learn_cuts(
     try:
         made: list[Floats] = []
         if by_mdl and labels is not None:
-            made += kernels.mdl_cuts([columns[n] for n in by_mdl], labels, n_classes, weights, n_threads)
+            numbers_by_class = [columns[n] for n in by_mdl]
+            if isinstance(labels, Responsibilities):  # a row for each class, with its share as weight
+                rows, codes = np.nonzero(labels.matrix)
+                shares = labels.matrix[rows, codes] * (1.0 if weights is None else weights[rows])
+                by_class = [x[rows] for x in numbers_by_class]
+                made += kernels.mdl_cuts(by_class, codes.astype(np.uint32), len(labels.classes), shares, n_threads)
+            else:
+                made += kernels.mdl_cuts(numbers_by_class, labels, n_classes, weights, n_threads)
         if by_frequency:
             numbers = [learned[name][1] for name in by_frequency]
             made += kernels.frequency_cuts([columns[n] for n in by_frequency], numbers, RANK, n_threads)
@@ -267,15 +276,15 @@ def _way(spec: Any) -> tuple[str, int] | None:
 
 def _read(
     schema: Schema, source: Source, names: Mapping[str, Any]
-) -> tuple[dict[str, Floats], Array | None, int, Floats | None]:
-    """Return (numbers by column, label codes, number of classes, weights) of the whole source."""
+) -> tuple[dict[str, Floats], Array | Responsibilities | None, int, Floats | None]:
+    """Return (numbers by column, label codes or soft labels, number of classes, weights) of the whole source."""
     if not names:
         return {}, None, 0, None
     where, classes = schema.locate(list(source.kinds), source.named), Vocabulary()
     batch = read_batch(source, [where[name] for name in names])
     columns = {name: as_floats(batch.columns[where[name]], name, batch.start) for name in names}
-    codes = None
-    if batch.labels is not None and not isinstance(batch.labels, Responsibilities):
+    codes: Array | Responsibilities | None = batch.labels if isinstance(batch.labels, Responsibilities) else None
+    if batch.labels is not None and codes is None:
         codes = encode_labels(batch.labels, classes, batch.start, grow=True)
     if batch.weights is not None and not batch.weights.any():
         raise BayesError("every row has weight zero, so there is nothing to cut")

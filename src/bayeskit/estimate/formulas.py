@@ -78,7 +78,7 @@ class Share(Written):
         if self.added_total == 0:
             return self.summed
         share = f"({number(self.count)} + {number(self.added)})/({number(self.total)} + {number(self.added_total)})"
-        return share if self.times == 1 else f"({share}){str(self.times).translate(_SUPERSCRIPTS)}"
+        return share if self.times == 1 else f"({share}){superscript(self.times)}"
 
     @property
     def latex(self) -> str:
@@ -93,8 +93,7 @@ class Share(Written):
     @property
     def summed(self) -> str:
         above, below = number(self.count + self.added), number(self.total + self.added_total)
-        power = str(self.times).translate(_SUPERSCRIPTS)
-        return f"{above}/{below}" if self.times == 1 else f"({above}/{below}){power}"
+        return f"{above}/{below}" if self.times == 1 else f"({above}/{below}){superscript(self.times)}"
 
     @property
     def counted(self) -> Share | None:
@@ -161,18 +160,39 @@ class Given(Written):
 
 @dataclass(frozen=True)
 class WrittenFactor:
-    """P(column = value | class, given) in each class; ``absent`` for the probability that a word is absent."""
+    """P(column = value | class, given) in each class; ``absent`` for the probability that a word is absent.
+
+    ``given``: for each class the cells in the condition beside the class; empty if there are none in any class.
+    """
 
     column: str
     value: str
     of_class: tuple[Written, ...]
-    given: tuple[str, ...] = ()
+    given: tuple[tuple[str, ...], ...] = ()
     absent: bool = False
+
+    def given_in(self, i: int) -> tuple[str, ...]:
+        """Return the cells in the condition beside class i."""
+        return self.given[i] if self.given else ()
+
+    @property
+    def power(self) -> int:
+        """Return how often the factor occurs, such as a word that is repeated."""
+        return max((getattr(written, "times", 1) for written in self.of_class), default=1)
 
     @property
     def what(self) -> str:
         """Return the event of the probability, with ¬ before an absent word."""
         return " ".join(filter(None, (self.column, f"¬{self.value}" if self.absent else self.value)))
+
+
+def superscript(power: int) -> str:
+    """Format an exponent.
+
+    >>> superscript(12)
+    '¹²'
+    """
+    return str(power).translate(_SUPERSCRIPTS)
 
 
 def product(factors: Sequence[Written]) -> Fraction | None:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from bayeskit import kernels, logspace
 from bayeskit.tally.counts import Family, Pairs
 from bayeskit.tolerance import CHANCE, NO_INFORMATION, POSITIVE
-from bayeskit.typing import Array, Floats, Ints
+from bayeskit.typing import Array, Bools, Floats, Ints
 
 NATS_IN_A_BIT: float = float(logspace.log(2.0))
 WIDEST = 4_000_000  # cells of the largest table of a pair
@@ -129,12 +129,26 @@ def present(table: Array) -> Array:
     return table[:, 1:, 1:]
 
 
-def dependence(pairs: Pairs) -> Floats:
-    """Return n · I(X; Z | Y) of all pairs, shape (n_columns, n_columns), 0 if it does not exceed its expectation.
+@dataclass(frozen=True)
+class PairInformation:
+    """I(X; Z | Y) of all pairs of columns, in arrays of shape (n_columns, n_columns).
 
-    For independent columns the expectation is half a nat per degree of freedom.
+    ``gains``: n · I in nats; ``freedom``: degrees of freedom; ``totals``: rows that have both columns, n.
     """
-    gains = np.zeros((len(pairs.columns), len(pairs.columns)))
+
+    gains: Floats
+    freedom: Floats
+    totals: Floats
+
+    @property
+    def exceeds_chance(self) -> Bools:
+        """Return True where n · I exceeds its expectation for independent columns, half a nat per degree of freedom."""
+        return np.asarray(self.gains > self.freedom / 2 + CHANCE)
+
+
+def dependence(pairs: Pairs) -> PairInformation:
+    """Compute n · I(X; Z | Y) of all pairs from their counts."""
+    gains, degrees, totals = np.zeros((3, len(pairs.columns), len(pairs.columns)))
     alike: dict[tuple[int, ...], list[tuple[int, int, Array]]] = {}
     for (i, a), (j, b) in combinations(enumerate(pairs.columns), 2):
         table = present(pairs.table(min(a, b), max(a, b)))
@@ -143,10 +157,12 @@ def dependence(pairs: Pairs) -> Floats:
         step = max(STACKED // max(int(np.prod(shape)), 1), 1)
         for start in range(0, len(tables), step):
             rows, columns, counts = zip(*tables[start : start + step], strict=True)
-            gain, freedom = conditional_information(np.stack(counts))
-            beyond = np.where(gain > freedom / 2 + CHANCE, gain, 0.0)
-            gains[rows, columns] = gains[columns, rows] = beyond
-    return gains
+            stacked = np.stack(counts)
+            gain, freedom = conditional_information(stacked)
+            found = gain, freedom, stacked.sum(axis=(1, 2, 3), dtype=np.float64)
+            for matrix, values in zip((gains, degrees, totals), found, strict=True):
+                matrix[rows, columns] = matrix[columns, rows] = values
+    return PairInformation(gains, degrees, totals)
 
 
 def pair_information(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,13 +21,15 @@ from bayeskit.estimate.columns.column import Leaving, not_learned
 from bayeskit.estimate.covariance import CovarianceRule, Normal, covariances
 from bayeskit.estimate.prior import log_prior_without
 from bayeskit.estimate.smoothing import UNSEEN, Automatic, Lidstone, MEstimate, Smoothing, smoothed
-from bayeskit.estimate.value_table import ValueTable
 from bayeskit.estimate.variance import VarianceFloor, VarianceRule, log_peak, shared_variance
 from bayeskit.tally import double_double as dd
 from bayeskit.tally.moments import Moments, pairs, products_of_rows
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import GONE, LEAST_REST, NOISE, SINGULAR
 from bayeskit.typing import Array, Bools, Floats
+
+if TYPE_CHECKING:
+    from bayeskit.estimate.columns.coded import ValueTable
 
 CELLS = 1 << 20  # rows × classes × columns of the exact path at a time
 # In standard deviations from zero: beyond, the mean without a row needs double-double.

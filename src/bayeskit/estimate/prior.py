@@ -38,7 +38,7 @@ def class_prior(prior: Any, classes: Sequence[Value], class_counts: Array) -> Fl
         return probabilities(class_counts, 0.0)
     if isinstance(prior, str) and prior == "uniform":
         return np.full(len(classes), 1 / len(classes))
-    if isinstance(prior, Smoothing):
+    if isinstance(prior, Smoothing) and not isinstance(prior, type):
         return np.asarray(probabilities(class_counts[None], prior.pseudo_counts(classes, class_counts[None]))[0])
     if isinstance(prior, Mapping):
         given = {canonical(label): share for label, share in prior.items()}
@@ -50,11 +50,26 @@ def class_prior(prior: Any, classes: Sequence[Value], class_counts: Array) -> Fl
             meant = did_you_mean(unknown[0], lacking) if unknown else ""
             raise BayesError(f"the prior {problem} (classes: {list(classes)}); name every class once{meant}")
         return normalized([given[label] for label in classes])
-    if np.ndim(prior) == 1:
+    if _is_vector(prior):
         if len(prior) != len(classes):
             raise BayesError(f"the prior has {len(prior)} numbers for {len(classes)} classes: {list(classes)}")
         return normalized(prior)
-    raise BayesError(f"prior={prior!r}", hint=f"it is {SPECS}{did_you_mean(prior, ('empirical', 'uniform'))}")
+    check_prior("prior", prior)
+    raise AssertionError
+
+
+def _is_vector(prior: Any) -> bool:
+    """Return True for a sequence or an array of one dimension, whose items are not looked at."""
+    if isinstance(prior, np.ndarray):
+        return prior.ndim == 1
+    return isinstance(prior, Sequence) and not isinstance(prior, (str, bytes))
+
+
+def check_prior(name: str, prior: Any) -> None:
+    """Raise an error for a prior that is of no known form; its classes are compared when they are known."""
+    rule = isinstance(prior, (Mapping, Smoothing)) and not isinstance(prior, type)
+    if not (rule or _is_vector(prior) or (isinstance(prior, str) and prior in ("empirical", "uniform"))):
+        raise BayesError(f"{name}={prior!r}", hint=f"it is {SPECS}{did_you_mean(prior, ('empirical', 'uniform'))}")
 
 
 def write_prior(prior: Any, classes: Sequence[Value], class_counts: Array) -> tuple[Written, ...]:
@@ -98,7 +113,7 @@ def prior_without_class(prior: Any, classes: Sequence[Value], label: int) -> Any
     >>> prior_without_class([0.2, 0.3, 0.5], ["a", "b", "c"], 2)
     [0.4, 0.6]
     """
-    if isinstance(prior, (str, Smoothing)) or not (isinstance(prior, Mapping) or np.ndim(prior) == 1):
+    if isinstance(prior, (str, Smoothing)) or not (isinstance(prior, Mapping) or _is_vector(prior)):
         return prior
     shares = np.delete(class_prior(prior, classes, np.zeros(len(classes))), label)
     if len(shares) and not shares.sum() > 0:
@@ -124,6 +139,8 @@ def shares_without(class_counts: Array, labels: Array, units: Floats, pseudo: fl
 def normalized(shares: Any, what: str = "prior probabilities") -> Floats:
     """Return probabilities that sum to one; within 1e-3 of it they are normalized with a warning."""
     try:
+        if not all(np.ndim(share) == 0 for share in shares):
+            raise TypeError
         p = np.asarray(shares, dtype=np.float64)
     except (TypeError, ValueError):
         raise BayesError(f"{what} are numbers: {list(shares)}") from None

@@ -66,7 +66,11 @@ def cells_of(values: Sequence[Value], role: Role, slots: Array, rng: np.random.G
     if not values:
         return pa.nulls(len(slots), pa.string())
     names = [None, *(map(str, values) if mixed(values) else values)]
-    return pa.array(names).take(pa.array(slots))
+    try:
+        cells = pa.array(names)
+    except (pa.ArrowException, OverflowError):  # integers beyond 64 bits
+        cells = pa.array([None, *map(str, values)])
+    return cells.take(pa.array(slots))
 
 
 def closed(cuts: Sequence[float]) -> Floats:

@@ -282,12 +282,12 @@ def _check_states(given: Mapping[Any, Any], states: Sequence[Any], setting: str)
         raise BayesError(f"{setting} names {unknown[0]!r}, which is no state")
 
 
-def _cells(given: Any, what: str) -> list[Any]:
+def _cells(given: Any, what: str) -> Sequence[Any]:
     """Return a list of cells or rows."""
     cells = given.tolist() if isinstance(given, np.ndarray) and given.ndim else given
     if isinstance(cells, (str, bytes, Mapping)) or not isinstance(cells, Sequence):
         raise BayesError(f"{what}: {given!r} is no list of probabilities, None and names")
-    return list(cells)
+    return cells
 
 
 def _probability(cell: Any, what: str) -> float:

@@ -76,7 +76,9 @@ def as_variance_floor(setting: Any) -> VarianceFloor:
     >>> as_variance_floor(0.05)
     VarianceFloor(share=0.05, of='within')
     """
-    return setting if isinstance(setting, VarianceFloor) else VarianceFloor(setting)
+    if isinstance(setting, VarianceFloor):
+        return setting
+    return VarianceFloor(float(setting) if is_number(setting) else setting)
 
 
 def within_or_total(pooled: Floats, total: Floats) -> Floats:

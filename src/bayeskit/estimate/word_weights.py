@@ -66,6 +66,15 @@ def multinomial_of(counted: WordCounts, pseudo: Floats) -> WordWeights:
     return WordWeights(table if np.isfinite(log_totals).all() else _no_nan(table), np.zeros(counted.n_classes))
 
 
+def normalized_multinomial(counts: Floats, pseudo: Floats) -> WordWeights:
+    """Divide the multinomial weights by Σ_w ∣ln θ_cw∣, so that the weights of all classes have the same total.
+
+    >>> normalized_multinomial(np.array([[2.0, 0.0], [1.0, 3.0]]), np.ones(2)).table.sum(axis=0).round(6).tolist()
+    [-1.0, -1.0]
+    """
+    return _normalized(multinomial(counts, pseudo))
+
+
 def complement(counts: Floats, pseudo: Floats) -> WordWeights:
     """Compute −ln θ_c̄w, with θ_c̄w the smoothed share of the word in all other classes (Rennie et al. 2003).
 
@@ -84,7 +93,10 @@ def normalized_complement(counts: Floats, pseudo: Floats) -> WordWeights:
     >>> normalized_complement(np.array([[2.0, 0.0], [1.0, 3.0]]), np.ones(2)).table.sum(axis=0).round(6).tolist()
     [1.0, 1.0]
     """
-    weights = complement(counts, pseudo)
+    return _normalized(complement(counts, pseudo))
+
+
+def _normalized(weights: WordWeights) -> WordWeights:
     size = np.abs(weights.table).sum(axis=0)
     return WordWeights(weights.table / np.where(size > 0, size, 1.0), weights.constant)
 
@@ -359,15 +371,22 @@ class LeftOutWords:
     def normalized_complement(self) -> Floats:
         """Divide :meth:`complement` by Σ_w ∣ln θ'∣ over the words that still exist (n_documents, n_classes)."""
         others, total = self._others()
-        all_others = self.word_total[:, None] - self.counts
-        whole = logspace.log(all_others + self.pseudo[:, None]).sum(axis=0)
-        before = logspace.log(np.maximum(all_others[self.d.ids], 0.0) + self.alpha)
-        after = np.where(self.gone[:, None], 0.0, logspace.log(others + self.alpha))
-        left = total + self.pseudo_total[:, None]
+        return self.complement() / self._total_weight(self.word_total[:, None] - self.counts, others, total)
+
+    def normalized_multinomial(self) -> Floats:
+        """Divide :meth:`multinomial` by Σ_w ∣ln θ'∣ over the words that still exist (n_documents, n_classes)."""
+        return self.multinomial() / self._total_weight(self.counts, self.n, self.totals)
+
+    def _total_weight(self, counts: Floats, left: Floats, total: Floats) -> Floats:
+        """Return Σ_w ∣ln θ'∣ from all counts, and the counts of cells and the totals without the document."""
+        whole = logspace.log(counts + self.pseudo[:, None]).sum(axis=0)
+        before = logspace.log(np.maximum(counts[self.d.ids], 0.0) + self.alpha)
+        after = np.where(self.gone[:, None], 0.0, logspace.log(left + self.alpha))
+        rest = total + self.pseudo_total[:, None]
         # Without any word there is nothing to normalize.
-        log_total = np.where(left > 0, logspace.log(left), 0.0)
+        log_total = np.where(rest > 0, logspace.log(rest), 0.0)
         size = self.n_words[:, None] * log_total - (whole + self.by_document(after - before))
-        return self.complement() / np.where(size > 0, size, 1.0)
+        return np.where(size > 0, size, 1.0)
 
     def set_of_words(self, n_documents: Floats) -> Floats:
         """Compute Bernoulli scores (n_documents, n_classes); the counts are the documents that have each word."""

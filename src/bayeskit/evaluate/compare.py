@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from bayeskit import logspace
+from bayeskit.data.unseen import without_unseen_warnings
 from bayeskit.data.vocabulary import positions
 from bayeskit.drawable import Drawable, draw
-from bayeskit.errors import BayesError
+from bayeskit.errors import BayesError, with_article
 from bayeskit.evaluate import cross_validation as cv
 from bayeskit.evaluate.cross_validation import Index, LabeledTable
 from bayeskit.evaluate.metrics import Scoreboard, brier
@@ -193,8 +194,11 @@ class _Fold:
         if hasattr(fitted, "predict_proba"):
             log_posterior = cv.posterior_over(fitted, self.test_rows, self.given.classes)[0]
             chosen = (log_posterior >= log_posterior.max(axis=1, keepdims=True) - logspace.TIE).argmax(axis=1)
+        elif not hasattr(fitted, "predict"):
+            raise BayesError(f"{with_article(type(fitted).__name__)} predicts no classes that could be compared")
         else:
-            chosen = positions(np.asarray(fitted.predict(self.test_rows)).tolist(), self.given.classes)
+            with without_unseen_warnings():
+                chosen = positions(np.asarray(fitted.predict(self.test_rows)).tolist(), self.given.classes)
             certain = np.arange(len(self.given.classes)) == chosen[:, None]
             log_posterior = np.where(certain, 0.0, -np.inf)  # what is said without probabilities is said for certain
         return log_posterior, chosen, time.process_time() - start

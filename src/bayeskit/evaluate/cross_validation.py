@@ -16,6 +16,7 @@ from bayeskit.data.encoder import encode_labels
 from bayeskit.data.frames import label_column
 from bayeskit.data.reader import NO_ROWS, WholeTable, read_table
 from bayeskit.data.source import OneBatch, Source, as_weights, for_schema, naming_the_file
+from bayeskit.data.unseen import without_unseen_warnings
 from bayeskit.data.vocabulary import Value, Vocabulary, positions, sort_values
 from bayeskit.errors import BayesError, BayesWarning, UndecidableWarning, with_article
 from bayeskit.evaluate.evaluation import Evaluation, build_evaluation
@@ -136,6 +137,7 @@ def _deal_rows(codes: Index, folds: int) -> list[tuple[Index, Index]]:
     return [(np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(folds)]
 
 
+@without_unseen_warnings()
 def posterior_over(model: Any, X: Any, classes: tuple[Value, ...]) -> tuple[Floats, Floats]:
     """Return (log posteriors over all classes, log evidence); classes unknown to the model get −∞."""
     known = positions(model.classes_.tolist(), classes)
@@ -308,7 +310,8 @@ def cross_validate(
             warnings.simplefilter("ignore", BayesWarning)  # what is worth knowing of a fold stands in the record
             fitted = fit_on(clone(model), given, train, f"without fold {i} of {folds}")
             log_posterior, evidence = posterior_over(fitted, table.take(test), classes)
-            chosen = positions(fitted.predict(table.take(test)).tolist(), classes)
+            with without_unseen_warnings():
+                chosen = positions(fitted.predict(table.take(test)).tolist(), classes)
         n_undecidable += int(np.isneginf(evidence).sum())
         probabilities[test] = logspace.exp(log_posterior)
         counts = np.bincount(codes[train], w, minlength=len(classes)).astype(np.float64)
@@ -424,7 +427,8 @@ def evaluate_held_out(model: Any, source: Source) -> Evaluation:
         scores.append(model._tempered(model.predict_joint_log_proba(rows)) if joint else model.predict_log_proba(rows))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UndecidableWarning)  # the record tells of such rows
-            chosen.append(model.predict(rows).tolist())
+            with without_unseen_warnings():
+                chosen.append(model.predict(rows).tolist())
     if not labels:
         raise BayesError("there are no rows to score")
     log_posterior, evidence = logspace.log_normalize(np.concatenate(scores))

@@ -127,7 +127,9 @@ class Diagnosis(Readable, Drawable):
     def sentences(self) -> list[str]:
         """Summarize the result in sentences."""
         tested = f"{self.n_pairs:,} pairs of {self.things}"
-        if not self.pairs:
+        if not self.n_pairs:
+            told = [f"There are no two {self.things} to test with these rows: the naive assumption was not tested."]
+        elif not self.pairs:
             told = [f"No dependence beyond chance among {tested}: the naive assumption does no harm here."]
         else:
             top = self.pairs[0]

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from bayeskit.data.reader import read_table
+from bayeskit.data.unseen import without_unseen_warnings
 from bayeskit.drawable import Drawable, draw
 from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.estimate.information import information_gain
@@ -204,13 +205,14 @@ def _learn(
             fitted.partial_fit(learning.table.take(more), learning.labels(more))
         else:
             fitted = cv.fit_on(clone(model), learning, order[:size], f"among the first {size}")
-            adds = hasattr(fitted, "_is_its_counts") and fitted._is_its_counts()
+            adds = hasattr(fitted, "partial_fit") and hasattr(fitted, "_is_its_counts") and fitted._is_its_counts()
         start = size
         classes = test.classes + tuple(label for label in fitted.classes_.tolist() if label not in test.classes)
         log_posterior, _ = cv.posterior_over(fitted, test.table.data, classes)
         log_true = log_posterior[np.arange(test.n_rows), test.codes]
         truth = np.array(test.table.listed_labels().tolist(), dtype=object)
-        scores[0, i] = np.mean(np.asarray(fitted.predict(test.table.data), dtype=object) == truth)
+        with without_unseen_warnings():
+            scores[0, i] = np.mean(np.asarray(fitted.predict(test.table.data), dtype=object) == truth)
         scores[1, i] = log_loss(log_true)
     return adds
 
@@ -333,6 +335,7 @@ def _interleave(labels: Array, rng: np.random.Generator) -> Ints:
     return np.argsort(at, kind="stable")
 
 
+@without_unseen_warnings()
 def _evaluate(model: Any, X: Any, labels: Array) -> tuple[float, float]:
     """Return (error, log loss); classes that were not in training have probability 1e-15."""
     is_true = labels[:, None] == np.asarray(model.classes_)

@@ -99,7 +99,7 @@ def leave_one_out(
 def _check_labels(block: Block, classes: tuple[Value, ...]) -> Block:
     """Check that every label is a known class; rows of weight 0 may have an unknown one."""
     if block.labels is None:
-        raise BayesError("leave-one-out needs one label a row, not responsibilities")
+        raise BayesError("leave-one-out needs one label a row, not class probabilities")
     unknown = block.labels >= len(classes)
     if not unknown.any():
         return block

@@ -17,11 +17,15 @@ from bayeskit.data.source import Source, for_schema
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.drawable import Drawable, draw
 from bayeskit.errors import BayesError
+from bayeskit.estimate.columns.coded import CodedColumns, Histogram
+from bayeskit.estimate.mistake import table_mistake
+from bayeskit.estimate.sampling import closed
 from bayeskit.tables import Figure, Grid, Readable, Sheet, Table
 from bayeskit.typing import Floats, Ints
 
 FINE = 2001  # numbers at which densities are asked
 ENDS = 400  # quantiles of a class: the line goes a little beyond the outermost
+STEP = 1e-4  # of the range: distance of the two sides of a step
 BINS = 40  # of the histogram of rows
 
 
@@ -84,6 +88,8 @@ def class_densities(model: Any, column: str, rows: Source | None = None) -> Clas
     """Compute the densities of a numeric column, with a histogram of labeled ``rows`` if given."""
     tally, params = model.tally_, model.params_
     belief = params.by_column.get(column)
+    if isinstance(belief, CodedColumns) and isinstance(table := belief.tables[column], Histogram) and table.used:
+        return _histogram_densities(model, column, table, rows)
     if belief is None or column in belief.values or column in belief.words:
         what = "is ignored" if belief is None else "has values and no density: draw table(column)"
         raise BayesError(f"column {column!r} {what}")
@@ -101,6 +107,23 @@ def class_densities(model: Any, column: str, rows: Source | None = None) -> Clas
         column, tally.schema.target.name, classes, prior, line, densities, regions, max(0.0, 1.0 - right), belief.whole
     )
     return drawn if rows is None else _with_histogram(drawn, tally.schema, rows)
+
+
+def _histogram_densities(model: Any, column: str, table: Histogram, rows: Source | None) -> ClassDensities:
+    """Return the steps of a histogram: P(interval | class) divided by the width of the interval."""
+    if not table.cuts:
+        raise BayesError(f"column {column!r} has one interval: there is nothing to draw")
+    prior, classes, edges = np.asarray(logspace.exp(model.params_.log_prior)), model.tally_.classes, closed(table.cuts)
+    shares = table.probabilities[:, 1:-1]
+    found = table_mistake(shares, prior, classes, table.values, table.cuts)
+    beside = (edges[-1] - edges[0]) * STEP
+    line = np.sort(np.concatenate([edges[:1] - beside, edges[:-1] + beside, edges[1:] - beside, edges[-1:] + beside]))
+    heights = np.pad(shares / np.diff(edges), ((0, 0), (1, 1)))
+    at = np.searchsorted(edges, line)
+    drawn = ClassDensities(
+        column, model.tally_.schema.target.name, classes, prior, line, heights[:, at], found.regions, found.probability
+    )
+    return drawn if rows is None else _with_histogram(drawn, model.tally_.schema, rows)
 
 
 def _ends(points: Floats) -> tuple[float, float]:
@@ -227,7 +250,7 @@ class DecisionRegions(Readable, Drawable):
     """Predicted class on a grid over two columns.
 
     ``x`` and ``y``: cell centers; ``chosen``: class codes (n_y, n_x), and their ``probability``; ``rows``: (x, y, class
-    code, count) of the given rows, one by one or counted by cell.
+    code, count) of the given rows, one by one or counted by cell; ``others``: what was done with all other columns.
     """
 
     columns: tuple[str, str]
@@ -238,6 +261,7 @@ class DecisionRegions(Readable, Drawable):
     chosen: Ints
     probability: Floats
     rows: tuple[Floats, Floats, Ints, Floats]
+    others: str = "left out"
 
     @property
     def counted(self) -> bool:
@@ -249,10 +273,109 @@ class DecisionRegions(Readable, Drawable):
         """Return the printable form."""
         shares = np.bincount(self.chosen.ravel(), minlength=len(self.classes)) / self.chosen.size
         grid = Grid({self.target: list(self.classes), "of the plane": [Figure(f"{share:.1%}") for share in shares]})
-        return Sheet(f"{self.target} by {self.columns[0]} and {self.columns[1]} alone", (grid,))
+        return Sheet(f"{self.target} by {self.columns[0]} and {self.columns[1]}, other columns {self.others}", (grid,))
 
 
-def decision_regions(model: Any, a: str, b: str, rows: Source) -> DecisionRegions:
+def decision_regions(
+    classifier: Any, a: str | int, b: str | int, X: Any, y: Any, fixed: Mapping[Any, Any] | None = None
+) -> DecisionRegions:
+    """Compute which class a fitted classifier predicts where in the plane of two numeric columns.
+
+    Parameters
+    ----------
+    classifier : classifier
+        Any classifier with ``predict`` and ``classes_``, such as those of scikit-learn.
+    a, b : str or int
+        The columns of the plane, by name or position.
+    X : frame or array of shape (n_rows, n_columns)
+        Rows that the plane must cover. The classifier is asked with a frame or an array as this one is.
+    y : array-like of shape (n_rows,)
+        Their classes.
+    fixed : mapping, optional
+        Values of other columns, by name or position. By default numbers have their median and all other columns their
+        most frequent value.
+
+    Returns
+    -------
+    DecisionRegions
+
+    See Also
+    --------
+    Classifier.regions : other columns are missing, which scikit-learn's classifiers cannot read.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X[:, 2:], y)
+    >>> regions = decision_regions(tree, 0, 1, X[:, 2:], y)
+    >>> regions.columns, sorted({int(c) for c in regions.chosen.flat})
+    (('0', '1'), [0, 1])
+    """
+    is_frame = hasattr(X, "iloc")
+    table: Any = X if is_frame else np.asarray(X)
+    if table.ndim != 2:
+        raise BayesError(f"the rows that the plane must cover are a pandas frame or a 2d array, not {type(X).__name__}")
+    names = list(table.columns) if is_frame else list(range(table.shape[1]))
+    for column in (a, b, *(fixed or {})):
+        if column not in names:
+            raise BayesError(f"there is no column {column!r} (columns: {', '.join(map(str, names))})")
+    if a == b:
+        raise BayesError(f"column {a!r} twice: a plane has two columns")
+    cells = [np.asarray(table[name] if is_frame else table[:, name]) for name in (a, b)]
+    for column, numbers in zip((a, b), cells, strict=True):
+        if numbers.dtype.kind not in "iuf":
+            raise BayesError(f"column {column!r} has no numbers: a plane has two numeric columns")
+    classes = tuple(np.asarray(classifier.classes_).tolist())
+    labels = np.array([classes.index(label) if label in classes else -1 for label in np.asarray(y).tolist()])
+    if len(labels) != len(table):
+        raise BayesError(f"{len(table)} rows have {len(labels)} labels: pass one label a row")
+    plane = np.array(cells, dtype=np.float64)
+    there = np.isfinite(plane).all(axis=0) & (labels >= 0)
+
+    def read() -> Iterator[tuple[Floats, Ints, Floats]]:
+        yield plane[:, there], labels[there], np.ones(int(there.sum()))
+
+    if not there.any():
+        raise BayesError(f"no row has both {a!r} and {b!r} and a class of the classifier: there is nothing to draw")
+    low, high, n = _ranges(read)
+    x, y_middles = _middles(low, high, STEPS)
+    across, down = np.meshgrid(x, y_middles)
+    rows = table.iloc[np.zeros(across.size, dtype=int)].reset_index(drop=True) if is_frame else None
+    grid = np.empty((across.size, len(names)), dtype=table.dtype if rows is None else object)
+    for i, name in enumerate(names):
+        column = table[name].to_numpy() if is_frame else table[:, i]
+        value = fixed[name] if fixed and name in fixed else _typical_value(column)
+        values = across.ravel() if name == a else down.ravel() if name == b else value
+        if rows is None:
+            grid[:, i] = values
+        else:
+            rows[name] = values
+    asked = grid if rows is None else rows
+    if hasattr(classifier, "predict_proba"):
+        proba = np.asarray(classifier.predict_proba(asked))
+        chosen, probability = proba.argmax(axis=1), proba.max(axis=1)
+    else:
+        predicted = np.asarray(classifier.predict(asked)).tolist()
+        chosen, probability = np.array([classes.index(label) for label in predicted]), np.ones(across.size)
+    points = _count_rows(read, len(classes), low, high) if n > POINTS else _all_rows(read)
+    shape, columns = across.shape, (str(a), str(b))
+    target = str(getattr(y, "name", None) or "class")
+    return DecisionRegions(
+        columns, target, classes, x, y_middles, chosen.reshape(shape), probability.reshape(shape), points, "fixed"
+    )
+
+
+def _typical_value(column: Any) -> Any:
+    """Return the median of numbers, and the most frequent of other values."""
+    if column.dtype.kind in "iuf":
+        return np.nanmedian(column).astype(column.dtype)
+    values, counts = np.unique(column[[cell == cell and cell is not None for cell in column]], return_counts=True)
+    return values[counts.argmax()] if len(values) else None
+
+
+def regions_of_model(model: Any, a: str, b: str, rows: Source) -> DecisionRegions:
     """Compute decision regions over the range of labeled rows."""
     schema, classes = model.schema_, model.tally_.classes
     for column in (a, b):

@@ -74,7 +74,9 @@ def classes_grid(tally: Tally, by_size: bool = False) -> Grid:
     counts = [round_count(n) for n in tally.class_counts.tolist()]
     order = sorted(range(len(counts)), key=lambda i: -counts[i] if by_size else i)
     header = class_header(tally.schema.target.name, ("rows", "share"))
-    rows, shares = [Figure(f"{counts[i]:,}") for i in order], [percent(counts[i] / sum(counts)) for i in order]
+    total = sum(counts)
+    rows = [Figure(f"{counts[i]:,}" if counts[i] % 1 == 0 else f"{counts[i]:,.6g}") for i in order]
+    shares = [percent(counts[i] / total if total else math.nan) for i in order]
     return Grid({header: [str(tally.classes[i]) for i in order], "rows": rows, "share": shares})
 
 
@@ -119,6 +121,12 @@ def column_records(tally: Tally) -> list[dict[str, Any]]:
             record |= {"values": counts.shape[1], "missing": rows - counts.sum().item()}
         records.append(record)
     return records
+
+
+def class_records(tally: Tally) -> list[dict[str, Any]]:
+    """Return the number of rows of each class as records."""
+    pairs = zip(tally.classes, tally.class_counts.tolist(), strict=True)
+    return [{"class": label, "rows": round_count(n)} for label, n in pairs]
 
 
 def round_count(n: float) -> int | float:

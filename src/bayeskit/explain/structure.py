@@ -11,7 +11,8 @@ from bayeskit.drawable import Drawable
 from bayeskit.estimate.information import NATS_IN_A_BIT, dependence
 from bayeskit.tables import ROWS, Figure, Grid, Preformatted, Readable, Sheet, Table
 from bayeskit.tally.tally import Tally
-from bayeskit.typing import Floats
+from bayeskit.tolerance import POSITIVE
+from bayeskit.typing import Bools, Floats
 
 
 @dataclass(frozen=True)
@@ -104,38 +105,51 @@ def tree_lines(parents: Mapping[str, str | None], remarks: Mapping[str, str]) ->
 
 @dataclass(frozen=True, repr=False)
 class DependenceGraph(Readable, Drawable):
-    """Conditional mutual information of all pairs of columns in bits, shape (n_columns, n_columns)."""
+    """Conditional mutual information of all pairs of columns in bits, shape (n_columns, n_columns).
+
+    ``by_chance``: its expectation for columns that are independent given the class; ``exceeds_chance``: True for pairs
+    that exceed it. Both have the same shape.
+    """
 
     columns: tuple[str, ...]
     given: str
     bits: Floats = field(compare=False)
+    by_chance: Floats = field(compare=False)
+    exceeds_chance: Bools = field(compare=False)
 
     @property
     def pairs(self) -> list[tuple[str, str, float]]:
-        """Return (column, column, bits) of dependent pairs, strongest first."""
-        rows, others = np.nonzero(np.triu(self.bits, 1) > 0)
-        pairs = [(self.columns[i], self.columns[j], float(self.bits[i, j])) for i, j in zip(rows, others, strict=True)]
-        return sorted(pairs, key=lambda pair: (-pair[2], pair[:2]))
+        """Return (column, column, bits) of the pairs that exceed chance, strongest first."""
+        return [(self.columns[i], self.columns[j], float(self.bits[i, j])) for i, j in self._ordered_pairs(True)]
+
+    def _ordered_pairs(self, only_dependent: bool = False) -> list[tuple[int, int]]:
+        """Return the indices of pairs of columns, strongest first."""
+        some = self.exceeds_chance if only_dependent else np.ones_like(self.bits)
+        pairs = zip(*(part.tolist() for part in np.nonzero(np.triu(some, 1))), strict=True)
+        return sorted(pairs, key=lambda pair: (-self.bits[pair], self.columns[pair[0]], self.columns[pair[1]]))
 
     @property
     def sheet(self) -> Sheet:
         """Return the printable form."""
-        pairs = self.pairs
+        pairs, n = self._ordered_pairs(), len(self.pairs)
+        of_all = f"{n:,} of {len(pairs):,} pairs of columns" if n else "no two columns"
+        head = f"{of_all} depend on each other more than by chance, given {self.given}"
         if not pairs:
-            return Sheet(f"no two columns depend on each other, given {self.given}")
+            return Sheet(head)
         first = pairs[:ROWS]
-        names, others, bits = zip(*first, strict=True)
         columns: dict[str, list[str]] = {
-            "column": [*names],
-            "and": [*others],
-            "bits": [Figure(f"{b:.4f}") for b in bits],
+            "column": [self.columns[i] for i, _ in first],
+            "and": [self.columns[j] for _, j in first],
+            "bits": [Figure(f"{self.bits[pair]:.4f}") for pair in first],
+            "by chance": [Figure(f"{self.by_chance[pair]:.4f}") for pair in first],
+            "significant": ["yes" if self.exceeds_chance[pair] else "no" for pair in first],
         }
-        head = f"{len(pairs):,} pairs of columns depend on each other, given {self.given}"
         return Sheet(head, (Grid(columns, more=len(pairs) - len(first)),))
 
 
 def pair_dependence(tally: Tally) -> DependenceGraph:
     """Compute the dependence of all pairs of columns from their counts."""
-    columns = tuple(tally.pairs.columns)
-    nats = dependence(tally.pairs) / max(float(np.sum(tally.class_counts)), 1.0)
-    return DependenceGraph(columns, tally.schema.target.name, nats / NATS_IN_A_BIT)
+    found = dependence(tally.pairs)
+    n = np.maximum(found.totals, POSITIVE) * NATS_IN_A_BIT
+    columns, given = tuple(tally.pairs.columns), tally.schema.target.name
+    return DependenceGraph(columns, given, found.gains / n, found.freedom / 2 / n, found.exceeds_chance)

@@ -1,8 +1,8 @@
 """Export to ONNX, in double precision.
 
 Every column is an input of shape (n_rows, 1): texts as strings, where "" is missing unless it is a value; numbers and
-booleans as doubles, where NaN is missing (integers beyond 2^53 as int64). Outputs are ``label``, shape (n_rows,), and
-``probabilities``, shape (n_rows, n_classes); a row that the model rejects has NaN.
+booleans as doubles, where NaN is missing (integers beyond 2^53 as int64). Outputs of shape (n_rows,)
+are ``predicted`` and ``p_<class>``, the probability of each class; a row that the model rejects has NaN.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from bayeskit.data.cells import LARGEST
 from bayeskit.errors import BayesError, import_extra
 from bayeskit.export import scoring_form as terms
+from bayeskit.export.names import PREDICTED, probability_names
 from bayeskit.storage.files import write_file
 from bayeskit.tolerance import TIE
 
@@ -27,7 +28,7 @@ OWN = "bayeskit:"  # prefix of intermediate names
 def onnx_model(form: terms.ScoringForm, path: str | Path | None = None) -> bytes:
     """Return the ONNX file as bytes, checked by onnx; write it if a path is given."""
     onnx = import_extra("onnx", "ONNX files are written by onnx", "onnx")
-    graph = _OnnxGraph(onnx)
+    graph = _OnnxGraph(onnx, [PREDICTED, *probability_names(form.classes)])
     scores = graph.scores(form)
     graph.outputs(form, scores)
     helper = onnx.helper
@@ -45,8 +46,8 @@ def onnx_model(form: terms.ScoringForm, path: str | Path | None = None) -> bytes
 class _OnnxGraph:
     """ONNX graph under construction."""
 
-    def __init__(self, onnx: Any) -> None:
-        self.onnx = onnx
+    def __init__(self, onnx: Any, results: Sequence[str]) -> None:
+        self.onnx, self.result_names = onnx, results
         self.nodes: list[Any] = []
         self.inputs: list[Any] = []
         self.constants: list[Any] = []
@@ -75,7 +76,7 @@ class _OnnxGraph:
     def column(self, name: str, kind: str) -> str:
         """Return the input of a column, shape (n_rows, 1)."""
         if name not in self._inputs:
-            if name in ("label", "probabilities") or name.startswith(OWN) or not name:
+            if name in self.result_names or name.startswith(OWN) or not name:
                 raise BayesError(f"an input cannot be named {name!r}: rename the column")
             self._inputs[name] = kind
             element = getattr(self.onnx.TensorProto, kind)
@@ -237,13 +238,16 @@ class _OnnxGraph:
         if kind == "INT64":
             _refuse_beyond_64_bits(form.classes, "the target")
         dtypes = {"STRING": object, "BOOL": np.bool_, "INT64": np.int64, "DOUBLE": np.float64}
-        self._result("label", kind, ["rows"], "Gather", self.constant(form.classes, dtypes[kind]), chosen)
-        self._result("probabilities", "DOUBLE", ["rows", len(form.classes)], "Identity", shares)
+        predicted, *probabilities = self.result_names
+        self._result(predicted, kind, self.constant(form.classes, dtypes[kind]), chosen)
+        for i, name in enumerate(probabilities):
+            self._result(name, "DOUBLE", shares, self.constant(i, np.int64), axis=1)
 
-    def _result(self, name: str, kind: str, shape: list[Any], op: str, *arguments: str) -> None:
-        self.nodes.append(self.onnx.helper.make_node(op, list(arguments), [name]))
+    def _result(self, name: str, kind: str, values: str, index: str, axis: int = 0) -> None:
+        """Add an output of shape (n_rows,): the values at an index."""
+        self.nodes.append(self.onnx.helper.make_node("Gather", [values, index], [name], axis=axis))
         element = getattr(self.onnx.TensorProto, kind)
-        self.results.append(self.onnx.helper.make_tensor_value_info(name, element, shape))
+        self.results.append(self.onnx.helper.make_tensor_value_info(name, element, ["rows"]))
 
 
 def _refuse_beyond_64_bits(values: Sequence[Any], place: str) -> None:

@@ -19,30 +19,10 @@ from bayeskit.data.io.sql_syntax import Dialect, Node, as_dialect, exp
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError
 from bayeskit.export import sql_terms
+from bayeskit.export.names import PREDICTED, probability_names, result_names
 from bayeskit.export.scoring_form import ContextTerm, ScoringForm, TableTerm, WordsTerm
 from bayeskit.export.sql_terms import CellReader, LookupJoin, TermScores, TermWriter, WordTable, cell, double_literal
 from bayeskit.tolerance import TIE
-
-LONGEST = 60  # bytes: PostgreSQL cuts names after 63
-
-
-def result_names(prefix: str, things: Sequence[object], taken: Iterable[str] = ()) -> list[str]:
-    """Name columns: short enough, and distinct for databases that fold case.
-
-    >>> result_names("p_", ["yes", "Yes", True, "a\\x00b"])
-    ['p_yes', 'p_Yes_1', 'p_True', 'p_a\ufffdb']
-    """
-    names: list[str] = []
-    seen = {name.casefold() for name in taken}
-    for i, thing in enumerate(things):
-        short = full = prefix + str(thing).replace("\x00", "\N{REPLACEMENT CHARACTER}").replace("${", "$")
-        while len(short.encode()) > LONGEST - 8:
-            short = short[:-1]
-        while short.casefold() in seen or (short != full and not short.endswith(f"_{i}")):
-            short = f"{short}_{i}"
-        seen.add(short.casefold())
-        names.append(short)
-    return names
 
 
 def check_keys(keys: str | Sequence[str] | None, dialect: Dialect) -> tuple[str, ...]:
@@ -129,16 +109,15 @@ class _QueryBuilder:
 
     def record(self) -> ScoringQuery:
         form = self.form
-        labels = [int(c) if isinstance(c, float) and c.is_integer() else c for c in form.classes]  # 3.0 is 3
-        names = result_names("p_", labels, ["predicted", "against"])
+        names = probability_names(form.classes)
         term_names = [term.name for term in form.terms] if self.evidence else []
         parts = result_names("evidence_", term_names)
-        taken = {name.casefold() for name in ("predicted", *names, *parts, *(["against"] if term_names else []))}
+        taken = {name.casefold() for name in (PREDICTED, *names, *parts, *(["against"] if term_names else []))}
         if clash := [key for key in self.keys if key.casefold() in taken]:
             raise BayesError(f"the query gives a column {clash[0]!r} itself: rename the key, in a view for instance")
         evidence = dict(zip(term_names, parts, strict=True))
         query = self.dialect.sql(self._query(names, evidence))
-        columns = "predicted", dict(zip(form.classes, names, strict=True)), evidence
+        columns = PREDICTED, dict(zip(form.classes, names, strict=True)), evidence
         return ScoringQuery(query, self.dialect.name, self.keys, *columns, "against" if self.evidence else None)
 
     # -- steps ---------------------------------------------------------------------------------------

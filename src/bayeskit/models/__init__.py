@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from bayeskit.errors import BadFile, BayesError, with_article
 
 if TYPE_CHECKING:
     from bayeskit.storage.model_file import Saved
+
+Model = TypeVar("Model")
 
 SAVED = (
     "NaiveBayes", "TAN", "AODE", "KDB", "FullJointBayes", "NBTree", "GaussianBayes", "SubclassBayes",
@@ -21,11 +23,30 @@ SAVED = (
 """Models that a .bayes file may hold, by kind: the one way from a file to code."""
 
 
-def load(path: str | Path) -> Any:
-    """The model of a .bayes file, which goes on learning and forgetting.
+@overload
+def load(path: str | Path) -> Any: ...
+@overload
+def load(path: str | Path, kind: type[Model]) -> Model: ...
+def load(path: str | Path, kind: type[Any] | None = None) -> Any:
+    """Read the model of a ``.bayes`` file; nothing in the file is run.
 
-    A damaged or foreign file is refused with a :class:`BayesError` that says why; nothing in it is run.
+    Parameters
+    ----------
+    path : str or Path
+    kind : type, optional
+        Class that the model must have, which type checkers then know: ``load("m.bayes", NaiveBayes)``.
 
+    Returns
+    -------
+    model
+
+    Raises
+    ------
+    BayesError
+        If the file is damaged, is no model file, or holds a model of another class.
+
+    Examples
+    --------
     >>> import tempfile
     >>> from bayeskit import NaiveBayes, datasets
     >>> model = NaiveBayes().fit(datasets.load_worked_example("tennis"), "play")
@@ -40,9 +61,12 @@ def load(path: str | Path) -> Any:
 
     data = read_model_bytes(path)
     try:
-        return from_bytes(data)
+        model = from_bytes(data)
     except BayesError as problem:
         raise problem.within(str(path)) from None
+    if kind is not None and not isinstance(model, kind):
+        raise BayesError(f"{path} holds {with_article(type(model).__name__)}, not {with_article(kind.__name__)}")
+    return model
 
 
 def from_bytes(data: bytes) -> Any:

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -30,15 +30,15 @@ from bayeskit.estimate.cuts import check_cuts
 from bayeskit.estimate.cuts import labels as interval_labels
 from bayeskit.estimate.formulas import Given, WrittenFactor
 from bayeskit.estimate.marginal_likelihood import hyperparameters, log_class_evidence, log_evidence
-from bayeskit.estimate.prior import class_prior
+from bayeskit.estimate.prior import check_prior, class_prior
 from bayeskit.estimate.sampling import cells_of, draw_slots, mixed
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.explain.evidence import score_increments
 from bayeskit.explain.structure import StructureDescription, StructureGraph, graph_of_columns
 from bayeskit.export.scoring_form import ScoringForm, coding, context_term
 from bayeskit.memory import memory_allowed, memory_size
+from bayeskit.models.base import rules
 from bayeskit.models.base.classifier import Classifier
-from bayeskit.models.base.estimator import one_of
 from bayeskit.models.base.left_out import LeftOutRows, best_temperature, choices_by_class
 from bayeskit.models.base.persistence import classifier_form, refuse_random_ties
 from bayeskit.tables import ProbabilityTable, Table
@@ -74,12 +74,13 @@ class CodedClassifier(Classifier):
     prior: Any = "empirical"
     cuts: Any = "mdl"
 
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        one_of("unseen", self.unseen, ("ignore", "error"))
-        as_smoothing(self.smoothing)
-        for spec in self.cuts.values() if isinstance(self.cuts, Mapping) else [self.cuts]:
-            check_cuts(spec)
+    _draw: ClassVar[Callable[..., Any]]
+    _rules: ClassVar[rules.Rules] = {
+        "unseen": rules.words("ignore", "error"),
+        "smoothing": lambda _, value: as_smoothing(value),
+        "prior": check_prior,
+        "cuts": rules.by_column(lambda _, value: check_cuts(value)),
+    }
 
     def _complete_schema(self, schema: Schema, source: Source) -> Schema:
         """Cut points for all numbers, as given or learned as the setting says."""
@@ -414,7 +415,7 @@ class StructuredClassifier(CodedClassifier):
             kernels.score_missing(columns, sizes, parents, steps, cases, gone, scores, most, self._threads())
         except ValueError:
             raise TooLarge(
-                "the missing cells of a row hang together in a table that would take more than "
+                "the missing cells of a row need a joint table that would take more than "
                 f"memory_limit={memory_size(allowed)}.",
                 hint="Fill some of them, use fewer parents (a smaller k), or cut numbers more coarsely.",
             ) from None
@@ -448,7 +449,7 @@ class StructuredClassifier(CodedClassifier):
 
         Where a parent is missing: P(cell | class, known cells before it), as a number.
         """
-        factors, used = [], self.params_.used
+        factors, used, n_classes = [], self.params_.used, len(self.params_.log_prior)
         known = [n for n, table in used.items() if 0 < block.codes[n][0] <= len(table.values)]
         cells = {n: str(self._value_names(n)[int(block.codes[n][0]) - 1]) for n in known}
         for name in self.schema_.used:
@@ -456,12 +457,15 @@ class StructuredClassifier(CodedClassifier):
                 continue
             given, table = used[name].parents, used[name]
             if all(parent in cells for parent in given):
-                n_known, shares = table.write_factors(int(context_columns({name: table}, block, 1)[0][0]))
-                given = given[:n_known]
+                levels, shares = zip(
+                    *table.write_factors(int(context_columns({name: table}, block, 1)[0][0])), strict=True
+                )
             else:
                 given = tuple(known[: known.index(name)])
+                levels = (len(given),) * n_classes
                 shares = tuple(Given(float(x)) for x in self._log_term(block, name)[0])
-            factors.append(WrittenFactor(name, cells[name], shares, tuple(f"{n} {cells[n]}" for n in given)))
+            condition = tuple(f"{n} {cells[n]}" for n in given)
+            factors.append(WrittenFactor(name, cells[name], shares, tuple(condition[:level] for level in levels)))
         return factors
 
     def _scoring_form(self) -> ScoringForm:
@@ -498,14 +502,14 @@ class StructuredClassifier(CodedClassifier):
         table = Table({"column": list(parents), "parents": [", ".join(names) or None for names in parents.values()]})
         left_out = [name for name in self.schema_.used if name not in parents]
         rest = f"; without {', '.join(left_out)}" if left_out else ""
-        sentence = f"each column hangs on the class and on its parents{rest}"
+        sentence = f"each column depends on the class and on its parents{rest}"
         return StructureDescription(sentence, table, graph=self._graph({}))
 
     def _graph(self, bits: Mapping[tuple[str, str], float]) -> StructureGraph:
         """Return the graph of the parents, with the bits of some arcs."""
         target = self.schema_.target.name
-        remark = f"every column hangs on {target} as well"
-        return graph_of_columns(f"Which column hangs on which, given {target}", self.parents_, bits, remark)
+        remark = f"every column depends on {target} as well"
+        return graph_of_columns(f"Dependencies of columns given {target}", self.parents_, bits, remark)
 
     def to_network(self) -> BayesianNetwork:
         """Convert to a Bayesian network in which the class and its parents are the parents of each column.
@@ -582,7 +586,7 @@ def check_parents(parents: Mapping[Any, Any], schema: Schema, coded: list[str]) 
     """A structure as a user wrote it: known columns, and no column its own ancestor."""
     parents_of: dict[str, tuple[str, ...]] = {}
     for key, names in parents.items():
-        names = [names] if isinstance(names, str) else list(names)
+        names = list(names) if isinstance(names, (list, tuple)) else [names]
         parents_of[schema.find(key)] = tuple(schema.find(name) for name in names)
     ordered: set[str] = set()
     for name in {**parents_of, **{p: () for names in parents_of.values() for p in names}}:

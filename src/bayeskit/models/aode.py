@@ -11,7 +11,7 @@ Formula: the mean over all parents: AODE
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
@@ -26,12 +26,15 @@ from bayeskit.data.source import Source, engine_of
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.aode_tables import OneDependence, one_dependence
+from bayeskit.estimate.formulas import Written, WrittenFactor
 from bayeskit.estimate.sampling import draw_slots
 from bayeskit.estimate.smoothing import as_smoothing, is_number
 from bayeskit.explain.structure import DependenceGraph, StructureDescription, pair_dependence
+from bayeskit.explain.work import AveragedWork, Work, build_averaged_work, build_work
 from bayeskit.models._structured import CodedClassifier, CodedParameters, need_pairs, network_of_tables
-from bayeskit.models.base.estimator import one_of
+from bayeskit.models.base.available import available_if
 from bayeskit.models.base.left_out import labels_and_weights, weighty_blocks
+from bayeskit.models.base.rules import one_of
 from bayeskit.storage.model_file import State
 from bayeskit.tables import Table, table_by_class
 from bayeskit.tally.plan import Plan
@@ -240,6 +243,37 @@ class AODE(CodedClassifier):
 
     def _likelihoods(self, block: Block, unit: float, learned: Block) -> list[Floats]:
         return [self._log_likelihoods(params, block) for params in self._params_without(unit)]
+
+    @available_if(lambda model: model.weights == "equal", "its parents' scores are multiplied and not averaged")
+    def _work(self, block: Block, scores: Floats, prior: Sequence[Written]) -> AveragedWork | Work:
+        """One product for each parent, and their mean; the product of naive Bayes for a row without a parent."""
+        params = self.params_
+        model = params.model
+        known = [n for n, used in zip(model.values, model.used, strict=True) if used]
+        values = {n: int(block.codes[n][0]) - 1 for n in known if 0 < block.codes[n][0] <= len(model.values[n])}
+        cells = {n: str(self._value_names(n)[value]) for n, value in values.items()}
+        left_out = [name for name in self.schema_.used if name not in values]
+        starts = np.cumsum([0, *model.sizes])
+        parents = [
+            name
+            for name, start in zip(model.values, starts, strict=False)
+            if name in values and np.isfinite(params.log_weights[start + values[name] + 1])
+        ]
+
+        def factors(parent: str | None) -> list[WrittenFactor]:
+            written = []
+            for name, value in values.items():
+                numbers, shares = zip(
+                    *model.write_factor(name, value, parent, values[parent] if parent else 0), strict=True
+                )
+                given = tuple((f"{parent} {cells[parent]}",) if n and parent else () for n in numbers)
+                written.append(WrittenFactor(name, cells[name], shares, given))
+            return written
+
+        if not parents:
+            return build_work(self, block, scores, prior, factors(None), left_out)
+        members = {parent: factors(parent) for parent in parents}
+        return build_averaged_work(self, block, scores, prior, members, left_out)
 
     @property
     def n_parameters_(self) -> int:

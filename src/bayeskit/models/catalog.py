@@ -69,8 +69,8 @@ def model_named(name: str) -> Any:
         names = model_names()
         raise BayesError(f"{name!r} is no model: it is one of {', '.join(names)}{did_you_mean(name, names)}")
     module, kind, settings = SKLEARN[name]
-    coding = "codes" if name == "boosting" else "indicators"
-    return bayeskit.Encoded(getattr(import_module(module), kind)(**settings), coding=coding)
+    inner = getattr(import_module(module), kind)(**settings)
+    return bayeskit.Encoded(inner, coding="codes" if name == "boosting" else "indicators")
 
 
 def model_names() -> tuple[str, ...]:

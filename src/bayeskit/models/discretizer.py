@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,8 @@ from bayeskit.data.schema import Numeric, Schema, infer
 from bayeskit.data.source import Source
 from bayeskit.errors import BayesError
 from bayeskit.estimate.cuts import check_cuts, labels, learn_cuts
-from bayeskit.models.base.estimator import Transforms, as_wanted, feature_names, one_of, seed_of
+from bayeskit.models.base.estimator import Transforms, as_wanted, feature_names, seed_of
+from bayeskit.models.base.rules import one_of
 from bayeskit.tables import Table
 from bayeskit.typing import Array
 
@@ -65,7 +66,7 @@ class Discretizer(Transforms):
     """
 
     cuts: Any = "mdl"
-    output: str = "labels"
+    output: Literal["labels", "codes"] = "labels"
     roles: Any = None
     random_state: Any = None
     n_threads: int | None = None

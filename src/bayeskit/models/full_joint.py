@@ -10,25 +10,33 @@ Formula: P(c, x) itself
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
-from bayeskit.data.schema import Schema
+from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError
+from bayeskit.estimate.cuts import labels as interval_labels
+from bayeskit.estimate.formulas import Given, Share, Written, WrittenFactor
 from bayeskit.estimate.marginal_likelihood import hyperparameters, log_class_evidence, log_evidence
 from bayeskit.estimate.smoothing import MLE, Laplace, Lidstone, as_smoothing, smoothed
+from bayeskit.explain.work import Work, build_work
+from bayeskit.memory import MEMORY
 from bayeskit.models._structured import CodedClassifier, CodedParameters, refuse_gaps
 from bayeskit.tables import Table, table_by_class
 from bayeskit.tally.counts import Joint, Joints
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
-from bayeskit.typing import Array, Floats
+from bayeskit.typing import Array, Bools, Floats
+
+if TYPE_CHECKING:
+    from bayeskit.network.joint_distribution import JointDistribution
 
 
 @dataclass(frozen=True)
@@ -112,7 +120,7 @@ class FullJointBayes(CodedClassifier):
     def _log_likelihoods(self, params: JointParameters, block: Block, unit: float) -> Floats:
         """ln P(x | class) (n_rows, n_classes); with a unit, each class has lost the row itself."""
         names = params.joint.columns
-        known = [(block.codes[name] > 0) & (block.codes[name] <= len(params.values[name])) for name in names]
+        known = self._known(params, block)
         scores = np.empty((block.n_rows, len(params.log_prior)))
         pattern, first = kernels.factor_codes([mask.astype(np.uint8) for mask in known], [2] * len(names))
         for i, row in enumerate(first.tolist()):
@@ -120,6 +128,11 @@ class FullJointBayes(CodedClassifier):
             present = tuple(name for name, mask in zip(names, known, strict=True) if mask[row])
             scores[rows] = self._of_pattern(params, block.take(rows), present, unit)
         return scores
+
+    def _known(self, params: JointParameters, block: Block) -> list[Bools]:
+        """Return, for each column of the joint, which rows have a value of it that was learned."""
+        names = params.joint.columns
+        return [(block.codes[name] > 0) & (block.codes[name] <= len(params.values[name])) for name in names]
 
     def _of_pattern(self, params: JointParameters, block: Block, present: tuple[str, ...], unit: float) -> Floats:
         """Rows that have these columns alone, among the training rows that have them."""
@@ -141,6 +154,68 @@ class FullJointBayes(CodedClassifier):
         total = counts.sum(axis=0) - unit
         p = smoothed(counts_without_row, total, one, whole)
         return logspace.log(np.where(total + whole > 0, p, 0.0))
+
+    def to_joint(self) -> JointDistribution:
+        """Convert to the joint distribution of the class and all columns.
+
+        Returns
+        -------
+        JointDistribution
+
+        Raises
+        ------
+        TooLarge
+            If the table of all possible rows, which smoothing needs, exceeds the memory limit.
+
+        Examples
+        --------
+        >>> model = FullJointBayes().fit({"wind": ["weak", "weak", "strong"]}, ["yes", "no", "no"])
+        >>> model.to_joint().probability('P("class" = yes | wind = weak)')
+        0.5
+        """
+        from bayeskit.network.joint_distribution import JointDistribution, enumerate_cells
+        from bayeskit.network.variable_elimination import check_cost
+
+        params = self.params_
+        names, classes = params.joint.columns, tuple(self.tally_.classes)
+        target = self.schema_.target.name
+        if params.alpha:
+            n = prod(len(params.values[name]) for name in names) * len(classes)
+            check_cost(8 * n * (len(names) + 2), int(self.memory_limit or MEMORY), "the table of every possible row")
+            codes = enumerate_cells({name: params.values[name] for name in names})
+        else:
+            seen = params.joint.cells[(params.joint.cells > 0).all(axis=1)]
+            codes = {name: seen[:, j].astype(np.int64) - 1 for j, name in enumerate(names)}
+        n_rows = len(next(iter(codes.values())))
+        block = Block(n_rows, 0, {name: (of_column + 1).astype(np.uint32) for name, of_column in codes.items()}, {})
+        p = logspace.exp(self._of_pattern(params, block, tuple(names), 0.0) + params.log_prior)
+        roles = ((name, self.schema_.columns[name]) for name in names)
+        cuts = {name: role.cuts for name, role in roles if isinstance(role, Numeric) and role.cuts is not None}
+        values: dict[str, Sequence[Value]] = {target: classes}
+        values |= {name: interval_labels(cuts[name]) if name in cuts else params.values[name] for name in names}
+        cells = {target: np.repeat(np.arange(len(classes)), n_rows)}
+        cells |= {name: np.tile(of_column, len(classes)) for name, of_column in codes.items()}
+        return JointDistribution(values, cells, p.T.ravel(), None, cuts)
+
+    def _work(self, block: Block, scores: Floats, prior: Sequence[Written]) -> Work:
+        """One factor: the share of the class's rows that equal this one in the columns that it has."""
+        params = self.params_
+        present = tuple(n for n, mask in zip(params.joint.columns, self._known(params, block), strict=True) if mask[0])
+        marginal = params.joint.marginal(present)
+        complete = (marginal.cells > 0).all(axis=1)
+        cells, counts = marginal.cells[complete], marginal.counts[complete]
+        row = [int(block.codes[name][0]) for name in marginal.columns]
+        equal = counts[(cells == row).all(axis=1)].sum(axis=0)
+        one, whole = params.added(marginal.columns)
+        totals = counts.sum(axis=0).tolist()
+        shares = tuple(
+            Share(n, total, one, whole) if total + whole > 0 else Given(-np.inf)
+            for n, total in zip(equal.tolist(), totals, strict=True)
+        )
+        in_order = [name for name in self.schema_.used if name in present]
+        event = ", ".join(f"{name} {self._value_names(name)[int(block.codes[name][0]) - 1]}" for name in in_order)
+        factors = [WrittenFactor("", event, shares)] if present else []
+        return build_work(self, block, scores, prior, factors, [n for n in self.schema_.used if n not in present])
 
     def _likelihoods(self, block: Block, unit: float, learned: Block) -> list[Floats]:
         return [self._log_likelihoods(self.params_, block, u) for u in (0.0, unit)]

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -27,13 +27,12 @@ from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BayesError, BayesWarning, TooLarge, format_setting
 from bayeskit.estimate.covariance import CovarianceRule, Normal, log_density, normal
 from bayeskit.estimate.leave_one_out import NormalsLeftOut
-from bayeskit.estimate.prior import class_prior
-from bayeskit.estimate.smoothing import is_number
+from bayeskit.estimate.prior import check_prior, class_prior
 from bayeskit.estimate.variance import as_variance_floor
 from bayeskit.explain.evidence import class_position
 from bayeskit.memory import memory_size
-from bayeskit.models.base import Classifier
-from bayeskit.models.base.estimator import clone, one_of
+from bayeskit.models.base import Classifier, rules
+from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.left_out import best_temperature, left_out_loss, weighty_blocks
 from bayeskit.tables import Table, class_header
 from bayeskit.tally.plan import Plan
@@ -106,7 +105,7 @@ class GaussianBayes(Classifier):
     rising       4   1.5   1.66667
     """
 
-    covariance: str = "full"
+    covariance: Literal["full", "tied", "diagonal", "shrunk"] = "full"
     shrinkage: Any = None
     prior: Any = "empirical"
     ddof: int = 1
@@ -116,17 +115,15 @@ class GaussianBayes(Classifier):
 
     # Settings of coded columns, which it does not have.
     domains: ClassVar[Any] = None  # type: ignore[misc]
-    unseen: ClassVar[str] = "ignore"  # type: ignore[misc]
+    unseen: ClassVar[Literal["ignore", "smooth", "error"]] = "ignore"  # type: ignore[misc]
 
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        as_variance_floor(self.variance_floor)
-        one_of("covariance", self.covariance, ("full", "tied", "diagonal", "shrunk"))
-        if self.ddof not in (0, 1):
-            raise BayesError(f"ddof={self.ddof!r}: it is 1 (unbiased) or 0 (maximum likelihood)")
-        amount = self.shrinkage
-        if amount is not None and amount != "auto" and not (is_number(amount) and 0 <= amount <= 1):
-            raise BayesError(f'shrinkage={amount!r}: give a number from 0 to 1, "auto", or None')
+    _rules: ClassVar[rules.Rules] = {
+        "variance_floor": lambda _, value: as_variance_floor(value),
+        "covariance": rules.words("full", "tied", "diagonal", "shrunk"),
+        "ddof": rules.degrees,
+        "shrinkage": rules.optional(rules.number('give a number from 0 to 1, "auto", or None', 0, 1, word="auto")),
+        "prior": check_prior,
+    }
 
     def _complete_schema(self, schema: Schema, source: Source) -> Schema:
         """Numbers alone, also those that come as objects; and no more of them than have room."""
@@ -143,7 +140,7 @@ class GaussianBayes(Classifier):
                 f"{format_setting('roles', dict.fromkeys(others, 'ignore'))}, or take NaiveBayes, which mixes kinds of "
                 "columns",
             )
-        size, limit = 48 * len(schema.used) ** 2, self.memory_limit or LIMIT
+        size, limit = 48 * len(schema.used) ** 2, float(self.memory_limit or LIMIT)
         if size > limit:
             raise TooLarge(
                 f"{len(schema.used):,} columns have {len(schema.used) ** 2:,} products, {memory_size(size)} for every "
@@ -170,7 +167,7 @@ class GaussianBayes(Classifier):
     @property
     def _rule(self) -> CovarianceRule:
         """Return the covariance type before shrinkage."""
-        return "full" if self.covariance == "shrunk" else self.covariance  # type: ignore[return-value]
+        return "full" if self.covariance == "shrunk" else self.covariance
 
     @property
     def _amount(self) -> float | None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate.conditional import Contexts
 from bayeskit.estimate.information import conditional_information, information_about_class, present
 from bayeskit.models._structured import CodedLeftOut, StructuredClassifier, StructuredParameters, check_parents
-from bayeskit.models.base.estimator import check_whole_number, one_of
+from bayeskit.models.base import rules
 from bayeskit.models.base.left_out import labels_and_weights, weighty_blocks
 from bayeskit.tally.counts import Joints
 from bayeskit.tally.plan import Plan
@@ -76,10 +76,11 @@ class KDB(StructuredClassifier):
     selective: bool = False
     parents: Mapping[Any, Any] | None = None
 
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        check_whole_number("k", self.k, 0)
-        one_of("selective", str(self.selective), ("True", "False"))
+    _rules: ClassVar[rules.Rules] = {
+        "k": rules.whole(0),
+        "selective": rules.flag,
+        "parents": rules.optional(rules.structure),
+    }
 
     def _plan(self, schema: Schema) -> Plan:
         columns = tuple(schema.coded)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -23,9 +23,10 @@ from bayeskit.data.frames import label_column, open_source
 from bayeskit.data.reader import read_table
 from bayeskit.data.schema import Schema
 from bayeskit.errors import BadFile, BayesError, BayesWarning
-from bayeskit.estimate.smoothing import is_number
+from bayeskit.estimate.smoothing import MOST, is_number
 from bayeskit.explain.structure import StructureDescription
-from bayeskit.models.base.estimator import PredictsNumbers, one_of
+from bayeskit.models.base import rules
+from bayeskit.models.base.estimator import PredictsNumbers
 from bayeskit.models.base.persistence import Composite
 from bayeskit.models.design import Design, collinear, collinear_sentence
 from bayeskit.models.naive_bayes import NaiveBayes
@@ -82,11 +83,11 @@ class LinearRegression(Composite, PredictsNumbers):
 
     penalty: Any = 0.0
     scale: bool = True
-    coding: str = "auto"
+    coding: Literal["auto", "full", "reference"] = "auto"
     roles: Any = None
     domains: Any = None
     schema: Schema | None = None
-    unseen: str = "ignore"
+    unseen: Literal["ignore", "error"] = "ignore"
 
     _part: ClassVar[str] = "counter"
     _part_class: ClassVar[str] = "NaiveBayes"
@@ -268,7 +269,7 @@ class LinearRegression(Composite, PredictsNumbers):
 
     def _matrix(self, X: Any) -> Floats:
         self._check_is_fitted()
-        return self._design.dense(self._counter._encoder().blocks(open_source(X)))
+        return self._design.dense(self._counter._encoder().blocks(open_source(X), report_unseen=True))
 
     def _count(self, X: Any, n_rows: int, sample_weight: Any) -> NaiveBayes:
         """Values, means and spreads of the columns: counted as for a classifier of one class."""
@@ -280,11 +281,16 @@ class LinearRegression(Composite, PredictsNumbers):
     def _coding(self) -> str:
         return self.coding if self.coding != "auto" else "reference" if self.penalty == 0 else "full"
 
+    _rules: ClassVar[rules.Rules] = {
+        "coding": rules.words("auto", "full", "reference"),
+        "scale": rules.flag,
+    }
+
     def _check_settings(self) -> None:
+        super()._check_settings()
         chosen = isinstance(self.penalty, str) and self.penalty == "evidence"
-        if not chosen and not (is_number(self.penalty) and 0 <= self.penalty < np.inf):
+        if not chosen and not (is_number(self.penalty) and 0 <= self.penalty <= MOST):
             raise BayesError(f'penalty={self.penalty!r}: give λ as a finite number of at least 0, or "evidence"')
-        one_of("coding", self.coding, ("auto", "full", "reference"))
 
 
 def _split(X: Any, y: Any) -> tuple[Any, Floats]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -26,10 +26,12 @@ from bayeskit.data.vocabulary import Value, Vocabulary, canonical, positions, so
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate import conditional_likelihood
 from bayeskit.estimate.conditional_likelihood import LogisticLoss
-from bayeskit.estimate.smoothing import is_number
+from bayeskit.estimate.smoothing import MOST, is_number
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.export.scoring_form import ScoringForm
-from bayeskit.models.base.estimator import PredictsClasses, check_whole_number, one_of
+from bayeskit.models.base import rules
+from bayeskit.models.base.class_weight import weigh_classes
+from bayeskit.models.base.estimator import PredictsClasses
 from bayeskit.models.base.persistence import Composite
 from bayeskit.models.design import Design, as_it_is, collinear, collinear_sentence, sparse_matrix
 from bayeskit.models.logistic_form import LogisticForm, naive_form, weight_table
@@ -101,18 +103,18 @@ class LogisticRegression(Composite, PredictsClasses):
 
     penalty: Any = 1.0
     scale: bool = True
-    coding: str = "auto"
-    solver: str = "auto"
+    coding: Literal["auto", "full", "reference"] = "auto"
+    solver: Literal["auto", "newton", "lbfgs"] = "auto"
     tol: float = 1e-6
     max_iter: int = 1000
     cv: Any = 5
     roles: Any = None
     domains: Any = None
     schema: Schema | None = None
-    unseen: str = "ignore"
+    unseen: Literal["ignore", "error"] = "ignore"
     random_state: Any = None
     n_threads: int | None = None
-    unlabeled: str = "error"
+    unlabeled: Literal["error", "drop"] = "error"
 
     _fitted_attribute: ClassVar[str] = "coef_"
     _part_class: ClassVar[str] = "NaiveBayes"
@@ -120,12 +122,12 @@ class LogisticRegression(Composite, PredictsClasses):
 
     # -- fitting -------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, class_weight: Any = None) -> Self:
         """Fit the weights.
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y, sample_weight, class_weight
             As for :meth:`NaiveBayes.fit`.
 
         Returns
@@ -137,6 +139,7 @@ class LogisticRegression(Composite, PredictsClasses):
         BayesError
             Without a prior, if columns are collinear or the classes are separable: no finite weights are best.
         """
+        sample_weight = weigh_classes(X, y, sample_weight, class_weight)
         self._check_settings()
         self._require_y(y)
         if is_sparse(X):
@@ -417,20 +420,24 @@ class LogisticRegression(Composite, PredictsClasses):
     def _coding(self) -> str:
         return self.coding if self.coding != "auto" else "reference" if self.penalty == 0 else "full"
 
+    _rules: ClassVar[rules.Rules] = {
+        "coding": rules.words("auto", "full", "reference"),
+        "scale": rules.flag,
+        "solver": rules.words("auto", "newton", "lbfgs"),
+        "unseen": rules.words("ignore", "error"),
+        "unlabeled": rules.words("error", "drop"),
+        "tol": rules.number("give a number between 0 and 1", np.nextafter(0, 1), np.nextafter(1, 0)),
+        "max_iter": rules.whole(1),
+    }
+
     def _check_settings(self) -> None:
+        super()._check_settings()
         chosen = isinstance(self.penalty, str) and self.penalty in ("cv", "evidence")
-        if not chosen and not (is_number(self.penalty) and 0 <= self.penalty < np.inf):
+        if not chosen and not (is_number(self.penalty) and 0 <= self.penalty <= MOST):
             raise BayesError(
                 f'penalty={self.penalty!r}: give λ as a finite number of at least 0, or "cv" or "evidence"'
                 f"{did_you_mean(self.penalty, ('cv', 'evidence'))}"
             )
-        one_of("coding", self.coding, ("auto", "full", "reference"))
-        one_of("solver", self.solver, ("auto", "newton", "lbfgs"))
-        one_of("unseen", self.unseen, ("ignore", "error"))
-        one_of("unlabeled", self.unlabeled, ("error", "drop"))
-        if not isinstance(self.tol, (int, float)) or not 0 < self.tol < 1:
-            raise BayesError(f"tol={self.tol!r}: give a number between 0 and 1")
-        check_whole_number("max_iter", self.max_iter, 1)
         if isinstance(self.cv, (int, float)) and (not isinstance(self.cv, int) or self.cv < 2):
             raise BayesError(f"cv={self.cv!r}: give a whole number of folds, at least 2, or a splitter")
 

@@ -112,7 +112,7 @@ class LogisticForm(Readable):
         return logspace.normalize(self._stack(X))[0]
 
     def _stack(self, X: Any) -> Floats:
-        parts = [self.scores(block) for block in self.encoder.blocks(self.opened(X))]
+        parts = [self.scores(block) for block in self.encoder.blocks(self.opened(X), report_unseen=True)]
         if not parts:
             raise BayesError(NO_ROWS)
         return np.concatenate(parts)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 
@@ -26,18 +26,17 @@ from bayeskit.data.source import Source, for_schema
 from bayeskit.data.text.word_list import Words
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BadFile, BayesError, format_setting
-from bayeskit.estimate.columns.coded import CodedColumns
+from bayeskit.estimate.columns.coded import CodedColumns, ValueTable
 from bayeskit.estimate.columns.column import Columns
 from bayeskit.estimate.columns.kinds import NUMERIC
 from bayeskit.estimate.columns.text import TextColumns
 from bayeskit.estimate.cuts import check_cuts
 from bayeskit.estimate.formulas import WrittenFactor
-from bayeskit.estimate.prior import class_prior
+from bayeskit.estimate.prior import check_prior, class_prior
 from bayeskit.estimate.smoothing import UNSEEN, as_smoothing
-from bayeskit.estimate.value_table import ValueTable
 from bayeskit.estimate.variance import as_variance_floor
-from bayeskit.models.base import Classifier
-from bayeskit.models.base.estimator import clone, one_of
+from bayeskit.models.base import Classifier, rules
+from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.left_out import best_temperature, choices_by_class
 from bayeskit.models.base.persistence import classifier_form, refuse_random_ties
 from bayeskit.models.base.scoring import OneRow
@@ -192,28 +191,23 @@ class NaiveBayes(Classifier):
     variance: Any = "class_feature"
     ddof: int = 1
     cuts: Any = 10
-    missing: str = "ignore"
+    missing: Literal["ignore", "value"] = "ignore"
     max_values: int = 4096
     variance_floor: Any = 0.01
 
     params_: NaiveParameters = field(init=False)
 
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        one_of("missing", self.missing, ("ignore", "value"))
-        if not isinstance(self.max_values, (int, np.integer)) or not LEAST <= self.max_values <= MOST:
-            raise BayesError(f"max_values={self.max_values!r}: give a whole number from {LEAST} to {MOST:,}")
-        for value in _all_settings(self.numeric):
-            one_of("numeric", value, ("auto", *sorted(NUMERIC)))
-        for value in _all_settings(self.variance):
-            one_of("variance", value, ("class_feature", "feature", "class", "all"))
-        for value in _all_settings(self.smoothing):
-            as_smoothing(value)
-        for value in _all_settings(self.cuts):
-            check_cuts(value)
-        as_variance_floor(self.variance_floor)
-        if self.ddof not in (0, 1):
-            raise BayesError(f"ddof={self.ddof!r}: it is 1 (unbiased) or 0 (maximum likelihood)")
+    _rules: ClassVar[rules.Rules] = {
+        "missing": rules.words("ignore", "value"),
+        "max_values": rules.whole(LEAST, MOST),
+        "numeric": rules.by_column(lambda name, kind: rules.one_of(name, kind, ("auto", *sorted(NUMERIC)))),
+        "variance": rules.by_column(rules.words("class_feature", "feature", "class", "all")),
+        "smoothing": rules.by_column(lambda _, value: as_smoothing(value)),
+        "cuts": rules.by_column(lambda _, value: check_cuts(value)),
+        "variance_floor": lambda _, value: as_variance_floor(value),
+        "ddof": rules.degrees,
+        "prior": check_prior,
+    }
 
     def _complete_schema(self, schema: Schema, source: Source) -> Schema:
         """Choose the kinds of columns that are "auto", and learn cut points for histograms."""
@@ -287,7 +281,7 @@ class NaiveBayes(Classifier):
         """Return a scorer of single records with the same bits as :meth:`_log_joint`; None where a table is needed."""
         if self.schema_.needed != self.schema_.used:
             return None
-        refuse = self.unseen == "error"
+        refuse = self.unseen != "smooth"  # a table is built, which warns of the value or refuses it
         cells = {name: kind.one_cell(name, refuse) for name, kind in self.params_.by_column.items()}
         scored = {name: cell for name, cell in cells.items() if cell is not None}
         return OneRow(self.params_.log_prior, scored) if len(scored) == len(cells) else None
@@ -378,7 +372,7 @@ class NaiveBayes(Classifier):
         from bayeskit.evaluate.selection import selection
         from bayeskit.models.naive_bayes_loo import column_search
 
-        one_of("direction", direction, ("forward", "backward"))
+        rules.one_of("direction", direction, ("forward", "backward"))
         fitted = clone(self)
         source = fitted._with_labels(self._labeled(X, y, sample_weight))
         judge, schema = column_search(fitted.fit_source(source), source), fitted.schema_

@@ -28,7 +28,7 @@ from bayeskit.data.cells import as_floats
 from bayeskit.data.frames import open_source
 from bayeskit.data.reader import join_blocks, read_sample
 from bayeskit.data.schema import Numeric, Schema
-from bayeskit.data.source import Responsibilities, Source, engine_of
+from bayeskit.data.source import Source, engine_of
 from bayeskit.data.vocabulary import positions
 from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.estimate import information
@@ -342,8 +342,9 @@ def _rows(schema: Schema, source: Source, names: Sequence[str], seed: int) -> tu
             x = as_floats(batch.columns[where[name]], name, batch.start)
             lows[name] = min(lows[name], float(np.fmin.reduce(x, initial=np.inf)))
     batch = read_sample(source, list(dict.fromkeys(where.values())), CHOICE_ROWS, seed)
-    if batch.labels is None or isinstance(batch.labels, Responsibilities):
+    if batch.labels is None:
         raise BayesError('numeric="auto" needs one label a row', hint='pass y, or numeric="gaussian"')
+    batch = batch.with_one_label()
     return open_source(dict(batch.columns), batch.labels, batch.weights), lows
 
 
@@ -468,6 +469,20 @@ class _LeftOutTerms:
         term[:, places] = scores
         return term
 
+    def _ignoring(self, name: str) -> NaiveBayes:
+        """Return an unfitted copy of the model that leaves a column out."""
+        schema, roles = self.model.schema_, self.model.roles
+        if not isinstance(roles, Mapping):
+            roles = {} if roles is None else dict.fromkeys(schema.columns, roles)
+        kept: dict[str, Any] = {
+            setting: {key: v for key, v in value.items() if isinstance(key, type) or schema.find(key) != name} or None
+            for setting in ("domains", "numeric", "cuts")
+            if isinstance(value := getattr(self.model, setting), Mapping)
+        }
+        if "numeric" in kept:
+            kept["numeric"] = kept["numeric"] or "gaussian"
+        return clone(self.model).set_params(roles={**roles, name: "ignore"}, **kept)
+
     def cures(self, pairs: list[Dependence]) -> list[Cure]:
         """Return what helps, measured on the same left-out rows."""
         import bayeskit
@@ -476,8 +491,7 @@ class _LeftOutTerms:
         losses = {pair.drop: self.evaluate(self.without(pair.drop)) for pair in pairs if pair.drop is not None}
         if losses:
             name = min(losses, key=lambda n: losses[n][0])
-            roles = f"roles={{{name!r}: 'ignore'}}"
-            cures.append(Cure("drop", f"leave {name!r} out", *losses[name], f"NaiveBayes({roles})", name))
+            cures.append(Cure("drop", f"leave {name!r} out", *losses[name], repr(self._ignoring(name)), name))
         if not self.terms or not pairs:
             return cures
         terms = np.stack([self.prior, *self.terms.values()], axis=2)
@@ -486,16 +500,17 @@ class _LeftOutTerms:
             powers = best_exponents(terms, self.labels, weights, 1.0)
             with np.errstate(invalid="ignore"):
                 weighed = np.where(np.isneginf(terms), -np.inf, terms * powers).sum(axis=2)
-            what, code = "an exponent for each column", "DiscriminativeWeights(NaiveBayes())"
+            what, code = "an exponent for each column", f"DiscriminativeWeights({clone(self.model)!r})"
             cures.append(Cure("exponents", what, *self.evaluate(weighed), code))
         except (ArithmeticError, ValueError):  # an exponent of a kind of column that has none
             pass
         try:
             with warnings.catch_warnings(action="ignore", category=BayesWarning):
-                tan = bayeskit.TAN(roles=self.model.roles, unlabeled=self.model.unlabeled).fit(*self.data)
-                evaluation = tan.leave_one_out(*self.data)
+                shared = {name: getattr(self.model, name) for name in ("roles", "domains", "prior", "unlabeled")}
+                tan = bayeskit.TAN(**shared)
+                evaluation = clone(tan).fit(*self.data).leave_one_out(*self.data)
             what = "let each column depend on one other"
-            cures.append(Cure("tan", what, evaluation.log_loss, evaluation.calibration_error, "TAN()"))
+            cures.append(Cure("tan", what, evaluation.log_loss, evaluation.calibration_error, repr(tan)))
         except BayesError:  # texts, or more than memory allows
             pass
         return cures
@@ -550,7 +565,7 @@ def _tested(
         return surprise.p_value > information.LEVEL / n_pairs or surprise.bits < information.LEAST_BITS
 
     widths = tuple(sizes[name] for name in names)
-    by = labels.astype(np.uint32), n_classes, None, 1
+    by = labels.astype(np.uint32), n_classes, 1
     counted = Pairs(names, widths, kernels.count_pairs([codes[name] for name in names], widths, *by))
     tests = []
     for a, b in combinations(names, 2):

@@ -27,14 +27,15 @@ from bayeskit.data.schema import Schema, Target
 from bayeskit.data.source import Source, engine_of, for_schema
 from bayeskit.data.vocabulary import Value, Vocabulary, blank_names
 from bayeskit.errors import BadFile, BayesError, NotLearned, SchemaMismatch
+from bayeskit.estimate.columns.coded import LeafTable
 from bayeskit.estimate.information import mutual_information
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.sampling import draw_slots
-from bayeskit.estimate.smoothing import BackOff, Lidstone, as_smoothing, is_number, smoothed
-from bayeskit.estimate.value_table import LeafTable
+from bayeskit.estimate.smoothing import BackOff, Lidstone, as_smoothing, smoothed
 from bayeskit.explain.structure import Arc, Node, StructureDescription, StructureGraph
 from bayeskit.memory import Need, check_memory
 from bayeskit.models._structured import CodedClassifier, CodedParameters
+from bayeskit.models.base import rules
 from bayeskit.models.base.available import unavailable
 from bayeskit.models.base.class_parts import name_of, of_classes, parts_of, readable
 from bayeskit.models.base.estimator import clone, seed_of
@@ -161,14 +162,17 @@ class NBTree(CodedClassifier):
     _column_wise: ClassVar[bool] = False
     restrict = unavailable("the tree may ask for the columns that would be gone. Fit again.")
 
+    _rules: ClassVar[rules.Rules] = {
+        "min_rows": rules.number("give a number of at least 1", 1),
+        "folds": rules.number("give a number of at least 2", 2, 1e9),
+        "max_columns": rules.number("give a number of at least 1", 1),
+        "progress": rules.optional(rules.function),
+        "min_gain": rules.number("give a share from 0 to 1", 0, 1),
+    }
+
     def _check_settings(self) -> None:
         super()._check_settings()
         self._smoothing()
-        for name, least in (("min_rows", 1), ("folds", 2), ("max_columns", 1)):
-            if not is_number(value := getattr(self, name)) or not value >= least:
-                raise BayesError(f"{name}={value!r}: give a number of at least {least}")
-        if not is_number(self.min_gain) or not 0 <= self.min_gain <= 1:
-            raise BayesError(f"min_gain={self.min_gain!r}: give a share from 0 to 1")
         if self.tree is not None:
             check_tree(self.tree)
 
@@ -224,7 +228,7 @@ class NBTree(CodedClassifier):
         """Blocks whose labels are leaf and class together."""
         for block in encoder.blocks(source):
             if block.labels is None:
-                raise BayesError("NBTree needs one label a row, not responsibilities")
+                raise BayesError("NBTree needs one label a row, not class probabilities")
             routes = Routes(tree, _vocabularies(encoder))
             leaves = routes.leaves(block.codes, block.n_rows)
             n_classes = len(encoder.classes.values)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -40,8 +40,9 @@ from bayeskit.models._structured import (
     context_paths,
     refuse_gaps,
 )
+from bayeskit.models.base import rules
 from bayeskit.models.base.available import available_if
-from bayeskit.models.base.estimator import clone, one_of, seed_of
+from bayeskit.models.base.estimator import clone, seed_of
 from bayeskit.network.coded_table import MOST_VALUES, CodedTable, read_arcs
 from bayeskit.network.graph import DirectedGraph
 from bayeskit.network.network import BayesianNetwork
@@ -239,8 +240,8 @@ class NetworkClassifier(StructuredClassifier):
     """
 
     edges: Iterable[Edge] | None = None
-    class_arcs: str = "all"
-    search: str = "tabu"
+    class_arcs: Literal["all", "search"] = "all"
+    search: Literal["tabu", "order", "hill_climb", "exact"] = "tabu"
     criterion: str = "aic"
     max_parents: int = 3
     equivalent_sample_size: float = 1.0
@@ -250,10 +251,13 @@ class NetworkClassifier(StructuredClassifier):
     params_: NetworkParameters = field(init=False)
     _column_wise: ClassVar[bool] = False
 
+    _rules: ClassVar[rules.Rules] = {
+        "class_arcs": rules.words("all", "search"),
+        "search": rules.words("tabu", "order", "hill_climb", "exact"),
+    }
+
     def _check_settings(self) -> None:
         super()._check_settings()
-        one_of("class_arcs", self.class_arcs, ("all", "search"))
-        one_of("search", self.search, ("tabu", "order", "hill_climb", "exact"))
         self._search_settings()
         for setting in ("edges", "required", "forbidden"):
             given = getattr(self, setting)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, islice
-from typing import Any, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -27,15 +27,16 @@ from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.columns.moments import GaussianColumns
 from bayeskit.estimate.mixtures import Cells, by_class, numbers_to_try, score_held_out, smallest_gaps, widen_variances
-from bayeskit.estimate.prior import class_prior
+from bayeskit.estimate.prior import check_prior, class_prior
 from bayeskit.estimate.temperature import fit_temperature
 from bayeskit.explain.evidence import format_cell, score_increments
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.models._structured import names_of
+from bayeskit.models.base import rules
 from bayeskit.models.base.available import unavailable
 from bayeskit.models.base.class_parts import name_of, of_classes, parts_of
-from bayeskit.models.base.classifier import TOGETHER, Classifier, refuse_no_counts, warn_one_class
-from bayeskit.models.base.estimator import check_whole_number, clone, one_of, seed_of
+from bayeskit.models.base.classifier import TOGETHER, Classifier, refuse_no_counts, warn_classes
+from bayeskit.models.base.estimator import clone, seed_of
 from bayeskit.models.naive_bayes import NaiveBayes, NaiveParameters
 from bayeskit.progress import Bar, check_progress
 from bayeskit.storage.model_file import State
@@ -128,11 +129,11 @@ class SubclassBayes(Classifier):
     max_subclasses: int = 8
     smoothing: Any = 1.0
     prior: Any = "empirical"
-    numeric: str = "gaussian"
-    variance: str = "class_feature"
+    numeric: Literal["gaussian", "histogram"] = "gaussian"
+    variance: Literal["class_feature", "feature", "class", "all"] = "class_feature"
     ddof: int = 1
     cuts: Any = 10
-    missing: str = "ignore"
+    missing: Literal["ignore", "value"] = "ignore"
     folds: int = 3
     restarts: int = 3
     max_rounds: int = 100
@@ -146,17 +147,19 @@ class SubclassBayes(Classifier):
     leave_one_out = unavailable("other rows make other clusters. Score it by bayeskit.cross_validate.")
     column_importance = nomogram = unavailable(TOGETHER)
 
+    _rules: ClassVar[rules.Rules] = {
+        "numeric": rules.words("gaussian", "histogram"),
+        "variance": rules.words("class_feature", "feature", "class", "all"),
+        "max_subclasses": rules.whole(1),
+        "folds": rules.whole(2),
+        "restarts": rules.whole(1),
+        "max_rounds": rules.whole(1),
+        "n_subclasses": rules.by_column(rules.whole(1, word="auto")),
+        "prior": check_prior,
+    }
+
     def _check_settings(self) -> None:
         super()._check_settings()
-        one_of("numeric", self.numeric, ("gaussian", "histogram"))
-        for name, least in (("max_subclasses", 1), ("folds", 2), ("restarts", 1), ("max_rounds", 1)):
-            check_whole_number(name, getattr(self, name), least)
-        given = self.n_subclasses
-        for k in given.values() if isinstance(given, Mapping) else [given]:
-            if isinstance(k, str):
-                one_of("n_subclasses", k, ("auto",))
-            else:
-                check_whole_number("n_subclasses", k, 1)
         check_progress(self.progress)
         self._naive()._check_settings()
 
@@ -313,7 +316,7 @@ class SubclassBayes(Classifier):
         params = self._estimate_parts(tally, gaps)  # may refuse; the model is still as it was
         self._become(params, of_classes(tally, owner, classes), classes)
         self.subclass_tally_, self.gaps_ = tally, gaps
-        warn_one_class(self)
+        warn_classes(self)
         return self
 
     def _estimate_parts(self, tally: Tally, gaps: dict[str, float]) -> SubclassParameters:

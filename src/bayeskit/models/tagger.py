@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +20,11 @@ from bayeskit.data.sentences import WORD, Sentences
 from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BayesError
 from bayeskit.estimate.tagging import Lexicon, TrigramTable, log_transitions
+from bayeskit.explain.overview import _counts_overview
 from bayeskit.memory import Need, check_memory
-from bayeskit.models.base.estimator import Estimator, clone, one_of
+from bayeskit.models.base import rules
+from bayeskit.models.base.estimator import Estimator, clone
+from bayeskit.tables import Sheet
 from bayeskit.tally.plan import Space
 from bayeskit.tally.tags import COLUMN, MOST_STATES, TagCounts, TagState
 from bayeskit.tally.tally import Tally
@@ -81,6 +84,12 @@ class Tagger(Estimator):
 
     _fitted_attribute: ClassVar[str] = "tally_"
     _fit_takes: ClassVar[str] = "sentences and tags"
+    _rows_are: ClassVar[str] = "words"
+    _rules: ClassVar[rules.Rules] = {
+        "tokenizer": rules.words(*TOKENIZERS),
+        "n_threads": rules.threads,
+        "memory_limit": rules.optional(rules.memory),
+    }
 
     # -- fitting -------------------------------------------------------------------------------------
 
@@ -250,12 +259,17 @@ class Tagger(Estimator):
 
     # -- inside --------------------------------------------------------------------------------------
 
+    def _overview(self) -> Sheet:
+        return _counts_overview(self, with_scores=False) if self.__sklearn_is_fitted__() else super()._overview()
+
     def _check_settings(self) -> None:
-        """Refuse settings that mean nothing; called before any work."""
-        one_of("tokenizer", self.tokenizer, tuple(TOKENIZERS))
-        self._threads()
-        if isinstance(self.own_states, (bool, str)) or (isinstance(self.own_states, int) and self.own_states < 0):
-            raise BayesError(f"own_states={self.own_states!r}: give a number of words, 0 or more, or a list of words")
+        super()._check_settings()
+        given = self.own_states
+        is_list = isinstance(given, (list, tuple, set, frozenset)) or (
+            isinstance(given, np.ndarray) and given.ndim == 1
+        )
+        if not is_list and not (rules.is_whole(given) and cast(int, given) >= 0):
+            raise BayesError(f"own_states={given!r}: give a number of words, 0 or more, or a list of words")
 
     def _read(self, sentences: Any, tags: Any, fine: Any) -> tuple[Sentences, Sentences, Sentences | None]:
         words = Sentences.of(sentences, TOKENIZERS[self.tokenizer])

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from bayeskit.estimate.conditional import Contexts
 from bayeskit.estimate.trees import best_tree
 from bayeskit.explain.structure import DependenceGraph, StructureDescription, pair_dependence, tree_lines
 from bayeskit.models._structured import StructuredClassifier, StructuredParameters, check_parents, need_pairs
+from bayeskit.models.base import rules
 from bayeskit.tables import Table
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
@@ -39,6 +40,8 @@ class TAN(StructuredClassifier):
         The tree, from column to its parent; None for the best tree, computed from the counts.
     root : str or int, default=None
         The column without a parent; None for the most informative one.
+    full_tree : bool, default=False
+        Join all columns in one tree, also by pairs whose dependence is no more than chance explains.
     smoothing : str, float or smoothing rule, default="back-off"
         "back-off" (an m-estimate towards the table without the parent, m by leave-one-out), or pseudo-counts as for
         :class:`NaiveBayes`: a number (1.0 is Laplace), "auto", ``MLE()``, ``MEstimate(m)``, …
@@ -80,6 +83,12 @@ class TAN(StructuredClassifier):
 
     parents: Mapping[Any, Any] | None = None
     root: str | int | None = None
+    full_tree: bool = False
+
+    _rules: ClassVar[rules.Rules] = {
+        "full_tree": rules.flag,
+        "parents": rules.optional(rules.structure),
+    }
 
     def _plan(self, schema: Schema) -> Plan:
         columns = tuple(schema.coded)
@@ -110,7 +119,14 @@ class TAN(StructuredClassifier):
         roots = [information.information_about_class(tally.families[name]) for name in names]
         if self.root is not None:
             roots[names.index(tally.schema.find(self.root))] = np.inf
-        return best_tree(names, information.dependence(tally.pairs), roots)
+        found = information.dependence(tally.pairs)
+        # One added to every weight leaves the order of trees as it is and makes every pair with rows an arc.
+        weights = (
+            np.where(found.totals > 0, found.gains + 1, 0.0)
+            if self.full_tree
+            else np.where(found.exceeds_chance, found.gains, 0.0)
+        )
+        return best_tree(names, weights, roots)
 
     def _learned_structure(self) -> tuple[str, ...]:
         return ("structure",) if self.parents is None else ()
@@ -153,7 +169,7 @@ class TAN(StructuredClassifier):
         child, gain = arcs["child"], arcs["I(parent; child | class)"]
         remarks = {name: f"{nats:.3g} nats" for name, nats in zip(child, gain, strict=True)}
         parents = {name: above[0] if above else None for name, above in self.parents_.items()}
-        sentence = "the tree: each column hangs on the class and on the column above it"
+        sentence = "the tree: each column depends on the class and on the column above it"
         bits = {
             (p, c): nats / information.NATS_IN_A_BIT for p, c, nats in zip(arcs["parent"], child, gain, strict=True)
         }

@@ -293,8 +293,11 @@ def of_table(source: Source, query: ProbabilityQuery, probability: str | None, c
 
 def of_model(model: Any, query: ProbabilityQuery) -> Record:
     """Answer exactly, from a joint distribution or from the network of a model."""
-    if isinstance(model, JointDistribution):
-        return _exact(query, model, model.probability) | {"cells": model.n_cells}
+    joint = model if isinstance(model, JointDistribution) else None
+    if joint is None and hasattr(model, "to_joint"):
+        joint = model.to_joint()
+    if joint is not None:
+        return _exact(query, joint, joint.probability) | {"cells": joint.n_cells}
     network = network_of(model)
     columns = {} if model is network else model.schema_.columns
     for leaf in query.comparisons:
@@ -311,7 +314,9 @@ def _exact(query: ProbabilityQuery, of: BayesianNetwork | JointDistribution, pro
     record: Record = {"query": query.text.strip()}
     domain = None if query.variable is None else of._domains.get(query.variable.column)
     if query.asks == "P" and (domain is None or domain.boolean):
-        return record | {"probability": probability(query.text)}
+        record["probability"] = probability(query.text)
+        if domain is None:
+            return record
     whole = of.distribution(query.text)
     if query.asks == "E":
         return record | {"mean": whole.mean, "standard_deviation": whole.standard_deviation}

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from bayeskit.network.coded_table import CodedTable, read_rows
 from bayeskit.network.equivalence import class_of
 from bayeskit.network.graph import DirectedGraph
 from bayeskit.network.network import BayesianNetwork
-from bayeskit.network.structure import ALLOWED, SearchSettings, search_arcs
+from bayeskit.network.structure import ALLOWED, Score, Search, SearchSettings, search_arcs
 from bayeskit.network.variable_elimination import MEMORY_LIMIT
 from bayeskit.progress import Bar, check_progress
 from bayeskit.tables import Table
@@ -110,10 +110,10 @@ class ArcStrengths(Drawable):
 def arc_strengths(
     data: Any,
     *,
-    method: str = "bootstrap",
+    method: Literal["bootstrap", "exact"] = "bootstrap",
     n_samples: int = 100,
-    score: str = "bdeu",
-    search: str = "order",
+    score: Score = "bdeu",
+    search: Search = "order",
     max_parents: int = 3,
     equivalent_sample_size: float = 1.0,
     roles: Any = None,

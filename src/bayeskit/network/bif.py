@@ -17,11 +17,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import isfinite, prod
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
-from bayeskit.errors import BadFile, BayesError, TooLarge
+from bayeskit.errors import BadFile, BayesError, TooLarge, with_article
 from bayeskit.nearest import nearest
 from bayeskit.network.inputs import MOST_PARENTS, check_table_size, normalize_tables, read_parents
 from bayeskit.network.query import QueryToken
@@ -38,6 +38,7 @@ TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 T = TypeVar("T")
+SURROGATE = re.compile(r"[\ud800-\udfff]")
 PLAIN = re.compile(r'[^\s{}()\[\],;|"]+')
 
 
@@ -108,8 +109,16 @@ def write_bif(network: BayesianNetwork, path: str | Path, name: str = "network")
     write_file(path, to_bif(network, name).encode())
 
 
+def check_is_network(network: Any) -> None:
+    """Raise an error for anything but a network."""
+    if not (hasattr(network, "nodes") and hasattr(network, "states")):
+        hint = "pass its to_network()" if hasattr(network, "to_network") else ""
+        raise BayesError(f"{with_article(type(network).__name__)} is no BayesianNetwork", hint=hint)
+
+
 def to_bif(network: BayesianNetwork, name: str = "network") -> str:
     """Return a network as BIF text."""
+    check_is_network(network)
     lines = [f"network {_quoted(name)} {{\n}}"]
     for node in network.nodes:
         states = ", ".join(_quoted(str(state)) for state in network.states[node])
@@ -128,6 +137,8 @@ def to_bif(network: BayesianNetwork, name: str = "network") -> str:
 
 
 def _quoted(name: str) -> str:
+    if SURROGATE.search(name):
+        raise BayesError(f"the name {name!r} holds a lone surrogate, which UTF-8 cannot hold; rename it")
     if PLAIN.fullmatch(name) and not name.startswith(("//", "/*")):
         return name
     if '"' in name:
@@ -150,6 +161,8 @@ class NetworkReader:
     pattern: ClassVar[re.Pattern[str]] = TOKEN
 
     def __post_init__(self) -> None:
+        if found := SURROGATE.search(self.text):
+            raise self.error(found.start(), f"{found[0]!r} is half of a surrogate pair, which is no text")
         self.tokens = self._tokens()
         self.now = next(self.tokens)
 

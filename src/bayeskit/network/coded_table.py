@@ -14,7 +14,7 @@ from bayeskit.data.encoder import Encoder
 from bayeskit.data.frames import open_source
 from bayeskit.data.schema import NO_TARGET, Numeric, Schema, infer
 from bayeskit.data.vocabulary import Vocabulary
-from bayeskit.errors import BayesError, SchemaMismatch, format_setting
+from bayeskit.errors import BayesError, SchemaMismatch, format_setting, with_article
 from bayeskit.estimate.cuts import check_cuts, learn_cuts
 from bayeskit.nearest import nearest
 from bayeskit.network.equivalence import Edge
@@ -108,6 +108,9 @@ def read_rows(data: Any, roles: Any = None, domains: Any = None, cuts: Any = ("f
 
 def read_arcs(arcs: Iterable[Any], names: Sequence[str], setting: str) -> list[Edge]:
     """Check arcs (parent, child) given by the user."""
+    if not isinstance(arcs, Iterable) or isinstance(arcs, (str, Mapping)):
+        hint = "pass the edges of its to_network()" if hasattr(arcs, "to_network") else "give pairs (parent, child)"
+        raise BayesError(f"{setting}= takes arcs, not {with_article(type(arcs).__name__)}", hint=hint)
     checked = []
     for arc in arcs:
         if isinstance(arc, str) or len(arc) != 2:

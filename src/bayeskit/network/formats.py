@@ -15,7 +15,7 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from bayeskit.errors import BadFile, BayesError
-from bayeskit.network.bif import NetworkReader, parse_bif, to_bif
+from bayeskit.network.bif import NetworkReader, check_is_network, parse_bif, to_bif
 from bayeskit.network.query import QueryToken
 from bayeskit.network.variable_elimination import MEMORY_LIMIT
 from bayeskit.storage.files import read_bytes, write_file
@@ -151,6 +151,7 @@ class _XmlReader(_TableReader):
 
 def to_xmlbif(network: BayesianNetwork) -> str:
     """Return a network as XMLBIF text."""
+    check_is_network(network)
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', '<BIF VERSION="0.3">', "<NETWORK>", "<NAME>network</NAME>"]
     for node in network.nodes:
         states = "".join(f"<OUTCOME>{_xml(str(s))}</OUTCOME>" for s in network.states[node])
@@ -241,6 +242,7 @@ class _NetReader(_BlockReader):
 
 def to_net(network: BayesianNetwork) -> str:
     """Return a network as Hugin NET text."""
+    check_is_network(network)
     lines = ["net\n{\n}"]
     for node in network.nodes:
         states = " ".join(f'"{_unquoted(str(s))}"' for s in network.states[node])
@@ -312,6 +314,7 @@ class _DscReader(_BlockReader):
 
 def to_dsc(network: BayesianNetwork) -> str:
     """Return a network as DSC text."""
+    check_is_network(network)
     lines = ['belief network "network"']
     for node in network.nodes:
         states = ", ".join(f'"{_unquoted(str(s))}"' for s in network.states[node])

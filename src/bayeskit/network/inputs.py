@@ -243,7 +243,7 @@ class EvidenceReader:
 
     def find(self, node: object) -> int:
         """Return the number of a node; raise an error with suggestions for an unknown one."""
-        at = self.index.get(node)  # type: ignore[call-overload]
+        at = self.index.get(node) if isinstance(node, str) else None
         if at is None:
             raise SchemaMismatch(f"there is no node {node!r}: {nearest(node, self.nodes)}")
         return int(at)

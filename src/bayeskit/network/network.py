@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from importlib import import_module
 from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -668,8 +669,9 @@ class BayesianNetwork(Readable, Drawable):
         -------
         ndarray
         """
+        at = self._reader.find(node)
         shape = [len(self.states[p]) for p in (*self.parents[node], node)]
-        return self._tables[self._reader.find(node)].reshape(shape).copy()
+        return self._tables[at].reshape(shape).copy()
 
     def describe_structure(self) -> StructureDescription:
         """Return the arcs with their information I(child; parent | other parents) in bits, and the graph.
@@ -685,7 +687,7 @@ class BayesianNetwork(Readable, Drawable):
         at = self._reader.index
         arcs = tuple(Arc(at[a], at[b], bits.get((a, b))) for a, b in self.edges)
         nodes = tuple(Node(node, _lines(self, node)) for node in self.nodes)
-        head = f"A network of {len(nodes):,} nodes: what each hangs on"
+        head = f"Dependencies of {len(nodes):,} nodes"
         return StructureDescription(head, table, (), StructureGraph(head, nodes, arcs))
 
     def to_dot(self) -> str:
@@ -698,6 +700,27 @@ class BayesianNetwork(Readable, Drawable):
         lines = [f"  {_quoted(node)};" for node in self.nodes]
         lines += [f"  {_quoted(parent)} -> {_quoted(child)};" for parent, child in self.edges]
         return "\n".join(["digraph {", *lines, "}"])
+
+    def page(self, path: str | Path | None = None) -> Any:
+        """Return a self-contained HTML page on which a click observes a state, and the browser computes posteriors.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            File to write.
+
+        Returns
+        -------
+        ModelPage
+            A notebook shows it; ``html`` is the document.
+
+        Examples
+        --------
+        >>> n = BayesianNetwork([("cold", "sneezes")], {"cold": 0.1, "sneezes": {True: 0.9, False: 0.05}})
+        >>> n.page().html[:15]
+        '<!doctype html>'
+        """
+        return import_module("bayeskit.report.page").model_page(self, path)
 
     @property
     def sheet(self) -> Sheet:

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -36,6 +36,8 @@ from bayeskit.typing import Array, Bools
 
 Edge = tuple[str, str]
 
+Score = Literal["bdeu", "bic", "aic", "k2", "log_likelihood"]
+Search = Literal["order", "tabu", "hill_climb", "exact", "tree", "tan", "none"]
 SEARCHES = ("order", "tabu", "hill_climb", "exact", "tree", "tan")
 EM_ROUNDS = 20  # of structural EM
 MOST_PARENTS = 7
@@ -151,7 +153,7 @@ def _check_acyclic(names: Sequence[str], edges: Sequence[Edge], what: str) -> No
 
 
 def _one_of(setting: str, value: Any, known: Sequence[str]) -> None:
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         raise BayesError(f"{setting}={value!r} is not one of {', '.join(known)}{did_you_mean(value, known)}")
 
 
@@ -163,8 +165,8 @@ def _check_number(setting: str, value: Any, least: int, most: int) -> None:
 def learn_network(
     data: Any,
     *,
-    score: str = "bdeu",
-    search: str = "order",
+    score: Score = "bdeu",
+    search: Search = "order",
     target: str | None = None,
     max_parents: int = 3,
     required: Iterable[Edge] = (),
@@ -178,7 +180,7 @@ def learn_network(
     domains: Any = None,
     cuts: Any = ("frequency", 5),
     random_state: int = 0,
-    missing: str = "drop",
+    missing: Literal["drop", "em"] = "drop",
     progress: Any = None,
     memory_limit: int = MEMORY_LIMIT,
 ) -> BayesianNetwork:
@@ -371,7 +373,7 @@ def _dependence(rows: CodedTable, a: int, b: int, given: Sequence[int]) -> float
 def structure_score(
     network: Any,
     data: Any,
-    score: str = "bdeu",
+    score: Score = "bdeu",
     *,
     equivalent_sample_size: float = 1.0,
     roles: Any = None,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from bayeskit.data.sequences import Sequences
 from bayeskit.errors import BayesError
 from bayeskit.memory import Need, check_memory
-from bayeskit.models.base.estimator import Estimator, check_whole_number
+from bayeskit.models.base.estimator import Estimator
+from bayeskit.models.base.rules import check_whole_number
 from bayeskit.tables import ProbabilityTable, Sheet, Table
 from bayeskit.typing import Floats
 
@@ -21,6 +22,9 @@ class SequenceModel(Estimator):
 
     _fitted_attribute: ClassVar[str] = "tally_"
     _fit_takes: ClassVar[str] = "sequences"
+    memory_limit: Any
+    _read: ClassVar[Callable[..., Sequences]]
+    _facts: ClassVar[Callable[..., tuple[Any, ...]]]
 
     def _check_draws(self, n: int, length: int, n_columns: int = 1) -> None:
         """Check the model and the number and length of sequences to draw."""
@@ -41,9 +45,9 @@ class SequenceModel(Estimator):
         """Return the printed summary: a heading, changed settings and a table."""
         if not self.__sklearn_is_fitted__():
             return Sheet(type(self).__name__)
-        head, grid = self._facts()  # of the subclass
+        head, *shown = self._facts()  # of the subclass
         settings = [f"settings: {', '.join(changed)}"] if (changed := self._changed_settings()) else []
-        return Sheet(f"{type(self).__name__} of {head}", (*settings, "", grid))
+        return Sheet(f"{type(self).__name__} of {head}", (*settings, *(line for part in shown for line in ("", part))))
 
 
 def shares_table(key: str, contexts: list[str], variable: str, values: Sequence[Any], shares: Floats) -> Table:

@@ -34,7 +34,7 @@ from bayeskit.estimate.information import weighted_log_ratio
 from bayeskit.estimate.sampling import k_means_plus_plus
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.estimate.state_transitions import MinimumStays, TransitionRules, read_minimum_stays
-from bayeskit.models.base.estimator import one_of
+from bayeskit.models.base.rules import one_of
 from bayeskit.sequence.base import UNSEEN, step_name, unknown_step
 from bayeskit.sequence.forward_backward import HMMStatistics, Observations, Trellis
 from bayeskit.tally.moments import refuse_no_counts
@@ -84,7 +84,7 @@ class HMMStructure:
         at = [order.index(state) for state in states]
         rules = TransitionRules(rules.fixed_start[at], rules.fixed[np.ix_(at, at)], rules.ties[np.ix_(at, at)])
         emissions = build_emissions(settings, tally.schema, tally.space.values, scales)
-        return cls(rules, stays, emissions, settings.transition_smoothing, settings.start_smoothing)
+        return cls(rules, stays, emissions, float(settings.transition_smoothing), float(settings.start_smoothing))
 
     @staticmethod
     def counting_plan(settings: Any, schema: Schema) -> Plan:
@@ -155,7 +155,7 @@ def build_emissions(settings: Any, schema: Schema, values: Mapping[str, Any], sc
     )
     emissions: list[Emission] = []
     for name in schema.coded:
-        smoothing = _setting(settings.smoothing, name, schema, 1.0)
+        smoothing = float(_setting(settings.smoothing, name, schema, 1.0))
         emissions.append(CategoricalEmission((name,), tuple(values.get(name, ())), smoothing, settings.unseen))
     prior = GaussianPrior(settings.variance_floor, settings.variance_weight, settings.mean_weight)
     if gaussian and settings.covariance in ("full", "tied"):
@@ -165,7 +165,7 @@ def build_emissions(settings: Any, schema: Schema, values: Mapping[str, Any], sc
     if poisson:
         emissions.append(PoissonEmission(poisson, scales))
     if multinomial:
-        smoothing = _setting(settings.smoothing, multinomial[0], schema, 1.0)
+        smoothing = float(_setting(settings.smoothing, multinomial[0], schema, 1.0))
         total = sum(scales[name].mean for name in multinomial)
         emissions.append(MultinomialEmission(multinomial, smoothing, total))
     return tuple(emissions)

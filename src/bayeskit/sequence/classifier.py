@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -176,8 +176,8 @@ class SequenceClassifier(SequenceModel, Composite, ScoresClasses):
 
     model: Any = None
     prior: Any = "empirical"
-    undecidable: str = "prior"
-    ties: str = "first"
+    undecidable: Literal["prior", "nan", "error"] = "prior"
+    ties: Literal["first", "random"] = "first"
     random_state: Any = None
     temperature: float = 1.0
     n_threads: int | None = None

@@ -32,7 +32,7 @@ from bayeskit.estimate.emissions import (
     add_statistics,
 )
 from bayeskit.estimate.state_transitions import MinimumStays
-from bayeskit.models.base.estimator import check_whole_number
+from bayeskit.models.base.rules import check_whole_number
 from bayeskit.tolerance import UNDERFLOW
 from bayeskit.typing import Array, Bytes, Floats, Ints
 
@@ -370,6 +370,9 @@ class OnlineFilter:
     >>> bool(np.isclose(now.log_likelihood, model.log_likelihood([list("aab")])[0]))
     True
     """
+
+    def __repr__(self) -> str:
+        return f"OnlineFilter(states={self.states.tolist()}, log_likelihood={self.log_likelihood:.6g})"
 
     def __init__(self, trellis: Trellis, schema: Schema, states: Array) -> None:
         self.states = states

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, Self
+from itertools import islice
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -20,8 +21,9 @@ from bayeskit.data.vocabulary import Value, Vocabulary, canonical, sort_values
 from bayeskit.errors import BadFile, BayesError, TooLarge
 from bayeskit.estimate.emissions import ColumnScale, Statistics, column_scales, tally_column_scales
 from bayeskit.estimate.state_transitions import MOST_COPIES
+from bayeskit.models.base import rules
 from bayeskit.models.base.available import unavailable
-from bayeskit.models.base.estimator import check_whole_number, clone, one_of, seed_of
+from bayeskit.models.base.estimator import clone, seed_of
 from bayeskit.progress import Bar, check_progress
 from bayeskit.sequence.base import impossible_error, nothing_left_error
 from bayeskit.sequence.baum_welch import BaumWelch, EMHistory, HMMStructure, StateLabels
@@ -33,6 +35,8 @@ from bayeskit.tally.plan import Space
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import CONVERGED, SLACK
 from bayeskit.typing import Floats
+
+MOST_STARTS = 100_000
 
 
 class ExpectedStatistics(NamedTuple):
@@ -81,7 +85,7 @@ class HiddenMarkovModel(HMMInference):
     undecidable : {"error", "nan"}, default="error"
         Treatment of sequences that no path of states can produce.
     n_starts : int, default=3
-        Number of Baum–Welch starts.
+        Number of Baum–Welch starts, 100,000 at most.
     max_rounds : int, default=200
         Maximum number of rounds of a start.
     tol : float
@@ -129,7 +133,7 @@ class HiddenMarkovModel(HMMInference):
     transition_smoothing: float = 1.0
     start_smoothing: float = 1.0
     numeric: Any = "gaussian"
-    covariance: str = "diagonal"
+    covariance: Literal["diagonal", "spherical", "full", "tied"] = "diagonal"
     variance_floor: float = 0.01
     variance_weight: float = 1.0
     mean_weight: float = 0.0
@@ -139,12 +143,12 @@ class HiddenMarkovModel(HMMInference):
     roles: Any = None
     domains: Any = None
     schema: Schema | None = None
-    unseen: str = "ignore"
-    undecidable: str = "error"
+    unseen: Literal["ignore", "smooth", "error"] = "ignore"
+    undecidable: Literal["error", "nan"] = "error"
     n_starts: int = 3
     max_rounds: int = 200
     tol: float = CONVERGED
-    choose_by: str = "bic"
+    choose_by: Literal["bic", "icl", "held-out"] = "bic"
     random_state: Any = 0
     n_threads: int | None = None
     progress: Any = None
@@ -303,17 +307,20 @@ class HiddenMarkovModel(HMMInference):
 
     # -- reading -------------------------------------------------------------------------------------
 
+    _rules: ClassVar[rules.Rules] = {
+        "undecidable": rules.words("error", "nan"),
+        "choose_by": rules.words("bic", "icl", "held-out"),
+        "n_threads": rules.threads,
+        "memory_limit": rules.optional(rules.memory),
+        "n_starts": rules.whole(1, MOST_STARTS),
+        "max_rounds": rules.whole(1),
+        "tol": rules.number("give a share of the log likelihood, from 0 to 1", 0, np.nextafter(1, 0)),
+    }
+
     def _check_settings(self) -> None:
-        """Check the settings."""
+        super()._check_settings()
         HMMStructure.check_settings(self)
-        one_of("undecidable", self.undecidable, ("error", "nan"))
-        one_of("choose_by", self.choose_by, CRITERIA)
         check_progress(self.progress)
-        self._threads()
-        check_whole_number("n_starts", self.n_starts, 1)
-        check_whole_number("max_rounds", self.max_rounds, 1)
-        if not isinstance(self.tol, (int, float)) or not 0 <= self.tol < 1:
-            raise BayesError(f"tol={self.tol!r}: give a share of the log likelihood, from 0 to 1")
         candidate_numbers(self.n_states)
 
     def _read(self, X: Any, y: Any = None, lengths: Any = None) -> Sequences:
@@ -459,7 +466,6 @@ def _with_domains(encoder: Encoder, states: tuple[Value, ...]) -> Schema:
     return Schema(schema.columns, Target(schema.target.name, states), schema.named)
 
 
-CRITERIA = ("bic", "icl", "held-out")
 FOLDS = 5
 
 
@@ -474,10 +480,11 @@ def candidate_numbers(setting: Any) -> list[int] | None:
             raise TooLarge(f"n_states={setting:,}: more than {MOST_COPIES:,} states are not walked")
         return None
     try:
-        numbers = sorted({int(number) for number in setting if not isinstance(number, bool) and int(number) == number})
-    except (TypeError, ValueError):
-        numbers = []
-    if not numbers or not 1 <= numbers[0] <= numbers[-1] <= MOST_COPIES:
+        given = list(islice(setting, MOST_COPIES + 1))
+        numbers = sorted({int(number) for number in given if not isinstance(number, bool) and int(number) == number})
+    except (TypeError, ValueError, OverflowError):
+        given = numbers = []
+    if not numbers or len(given) > MOST_COPIES or not 1 <= numbers[0] <= numbers[-1] <= MOST_COPIES:
         raise BayesError(f"n_states={setting!r}: give a whole number, or several to choose from")
     return numbers
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, pairwise
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -17,15 +17,19 @@ from bayeskit.estimate.emissions import CategoricalEmission
 from bayeskit.estimate.state_transitions import stationary_distribution
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.classifier import class_array
-from bayeskit.models.base.estimator import check_whole_number, seed_of
+from bayeskit.models.base.estimator import seed_of
+from bayeskit.models.base.rules import check_whole_number
 from bayeskit.nearest import did_you_mean
 from bayeskit.sequence.base import SequenceModel, impossible_error, shares_table
+from bayeskit.sequence.baum_welch import HMMParameters, HMMStructure
 from bayeskit.sequence.explanation import StateExplanation, explain_state
-from bayeskit.sequence.forward_backward import ImpossibleSequence, Observations, OnlineFilter
-from bayeskit.tables import Grid, ProbabilityTable, Table
+from bayeskit.sequence.forward_backward import ImpossibleSequence, Observations, OnlineFilter, Trellis
+from bayeskit.tables import ProbabilityTable, Table
+from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import UNDERFLOW
 from bayeskit.typing import Array, Bools, Floats
 
+MOST_SHOWN = 12  # states, columns and values that a printed model shows
 FAINT = float(logspace.log(UNDERFLOW))
 
 
@@ -58,6 +62,14 @@ class Forecast(NamedTuple):
 
 class HMMInference(SequenceModel):
     """Inference methods of a model that has ``trellis_``, ``parameters_`` and ``structure_``."""
+
+    tally_: Tally
+    parameters_: HMMParameters
+    structure_: HMMStructure
+    trellis_: Trellis
+    random_state: Any
+    undecidable: Literal["error", "nan"]
+    _observe: ClassVar[Callable[..., Any]]
 
     # -- parameters ------------------------------------------------------------------------------------
 
@@ -570,10 +582,14 @@ class HMMInference(SequenceModel):
     def _cut(self, sequences: Sequences, rows: Floats) -> list[Floats]:
         return [rows[a:b] for a, b in pairwise(sequences.starts.tolist())]
 
-    def _facts(self) -> tuple[str, Grid]:
+    def _facts(self) -> tuple[Any, ...]:
         facts = f"{len(self.start_)} states, {self.n_parameters():,} parameters"
-        table = self.table("transitions" if len(self.start_) <= 12 else "start")
-        return f"{', '.join(self.schema_.used)}: {facts}", table.grid
+        shown: list[Any] = [self.table("transitions" if len(self.start_) <= MOST_SHOWN else "start").grid]
+        for name in self.schema_.used[:MOST_SHOWN]:
+            emission = self.table(name)
+            few = len(emission) - 1 <= MOST_SHOWN and len(self.start_) <= MOST_SHOWN
+            shown += [f"{name} in each state", emission.grid] if few else [f"table({name!r}) shows it in each state"]
+        return f"{', '.join(self.schema_.used)}: {facts}", *shown
 
 
 def _path(states: Sequence[Any], score: float, evidence: float) -> StatePath:

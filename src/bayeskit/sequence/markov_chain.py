@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -21,9 +21,10 @@ from bayeskit.estimate.sampling import draw_slots
 from bayeskit.estimate.smoothing import Automatic, BackOff, as_smoothing
 from bayeskit.estimate.transition_table import TransitionTable
 from bayeskit.memory import Need, check_memory
-from bayeskit.models.base.available import unavailable
+from bayeskit.models.base import rules
+from bayeskit.models.base.available import conditional_property, unavailable
 from bayeskit.models.base.classifier import refuse_no_counts
-from bayeskit.models.base.estimator import check_whole_number, clone, one_of, seed_of
+from bayeskit.models.base.estimator import clone, seed_of
 from bayeskit.models.base.left_out import LeftOutRows
 from bayeskit.sequence.base import UNSEEN, SequenceModel, nothing_left_error, shares_table, unknown_step
 from bayeskit.storage.model_file import State
@@ -32,6 +33,8 @@ from bayeskit.tally.plan import Space
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.transitions import Transitions, run_keys, runs_of
 from bayeskit.typing import Floats, Ints
+
+MOST_ORDER = 1_000
 
 
 @dataclass(eq=False, repr=False)
@@ -81,7 +84,7 @@ class MarkovChain(SequenceModel):
     order: int = 1
     smoothing: Any = 1.0
     symbols: Any = None
-    unseen: str = "ignore"
+    unseen: Literal["ignore", "error"] = "ignore"
     n_threads: int | None = None
     memory_limit: Any = None
 
@@ -216,7 +219,7 @@ class MarkovChain(SequenceModel):
         ndarray of shape (n_sequences, n_symbols)
             In the order of ``symbols_``.
         """
-        check_whole_number("steps", steps, 1)
+        rules.check_whole_number("steps", steps, 1)
         sequences = self._sequences(X, lengths)
         contexts = self._contexts(sequences)
         of: Ints = np.arange(len(sequences))
@@ -283,7 +286,7 @@ class MarkovChain(SequenceModel):
         self._check_is_fitted()
         return np.asarray(self._transition_table.next_probabilities(np.full((1, self.order), -1))[0])
 
-    @property
+    @conditional_property
     def transitions_(self) -> Floats:
         """Transition matrix, shape (n_symbols, n_symbols), of a chain of order 1."""
         self._check_is_fitted()
@@ -293,11 +296,15 @@ class MarkovChain(SequenceModel):
 
     # -- internals -----------------------------------------------------------------------------------
 
+    _rules: ClassVar[rules.Rules] = {
+        "order": rules.whole(1, MOST_ORDER),
+        "smoothing": lambda _, value: as_smoothing(value),
+        "unseen": rules.words("ignore", "error"),
+        "memory_limit": rules.optional(rules.memory),
+    }
+
     def _check_settings(self) -> None:
-        """Check the settings."""
-        check_whole_number("order", self.order, 1)
-        as_smoothing(self.smoothing)
-        one_of("unseen", self.unseen, ("ignore", "error"))
+        super()._check_settings()
         self._declared()
 
     def _declared(self) -> tuple[Value, ...] | None:

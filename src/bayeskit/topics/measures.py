@@ -20,7 +20,8 @@ from bayeskit.data.text.documents import Documents
 from bayeskit.drawable import Drawable, draw
 from bayeskit.errors import BayesError
 from bayeskit.memory import Need, check_memory
-from bayeskit.models.base.estimator import check_whole_number, clone, one_of, seed_of
+from bayeskit.models.base.estimator import clone, seed_of
+from bayeskit.models.base.rules import check_whole_number, one_of
 from bayeskit.tables import Figure, Grid, Readable, Sheet, Table
 from bayeskit.topics.corpus import Corpus, CountMatrix, random_stream, read_form
 from bayeskit.typing import Array, Floats, Ints, Singles

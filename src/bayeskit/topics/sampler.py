@@ -197,8 +197,8 @@ def sample_topics(
             while done < until:
                 n = min(at_once, until - done)
                 topics = kernels.sample_topics(
-                    corpus.start, corpus.words, topics, corpus.n_words, base, alpha, beta, seed, done, n, shards, exact,
-                    n_threads,
+                    corpus.start, corpus.words, topics, corpus.n_words, base, alpha, beta, seed, done, n, shards,
+                    bool(exact), n_threads,
                 )  # fmt: skip
                 done += n
                 tell()

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,16 +20,9 @@ from bayeskit.data.text.word_list import WordLimits, Words
 from bayeskit.errors import BayesError, BayesWarning, format_setting, with_article
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.memory import Need, check_memory
+from bayeskit.models.base import rules
 from bayeskit.models.base.available import available_if
-from bayeskit.models.base.estimator import (
-    Transforms,
-    as_wanted,
-    check_is_fitted,
-    check_whole_number,
-    clone,
-    one_of,
-    seed_of,
-)
+from bayeskit.models.base.estimator import Transforms, as_wanted, check_is_fitted, clone, seed_of
 from bayeskit.progress import check_progress
 from bayeskit.storage.model_file import Saved
 from bayeskit.tables import Records
@@ -288,7 +281,7 @@ class TopicModel(Transforms):
         -------
         Records of DocumentTopics
         """
-        check_whole_number("n_words", n_words, 0)
+        rules.check_whole_number("n_words", n_words, 0)
         if not is_number(least) or not 0 <= least <= 1:
             raise BayesError(f"least={least!r}: give a share from 0 to 1")
         corpus = self._read_known(X)
@@ -340,8 +333,8 @@ class TopicModel(Transforms):
         -------
         float
         """
-        one_of("method", method, METHODS)
-        check_whole_number("n_particles", n_particles, 1, MOST_PARTICLES)
+        rules.one_of("method", method, METHODS)
+        rules.check_whole_number("n_particles", n_particles, 1, MOST_PARTICLES)
         corpus = self._read_known(X)
         seed, n_threads, believed = self._fitted.seed, thread_count(self.n_threads), self._distributions
         if method == "completion":
@@ -534,17 +527,21 @@ class TopicModel(Transforms):
 
     # -- internals ----------------------------------------------------------------------------------------------------
 
+    _rules: ClassVar[rules.Rules] = {
+        "n_topics": rules.whole(1, MOST_TOPICS),
+        "n_sweeps": rules.whole(1, MOST_SWEEPS),
+        "seed_weight": rules.whole(1, 1_000_000),
+        "keep_assignments": rules.flag,
+        "exact": rules.flag,
+        "n_threads": rules.threads,
+        "memory_limit": rules.optional(rules.memory),
+    }
+
     def _check_settings(self) -> None:
-        """Raise an error for invalid settings."""
-        check_whole_number("n_topics", self.n_topics, 1, MOST_TOPICS)
-        check_whole_number("n_sweeps", self.n_sweeps, 1, MOST_SWEEPS)
-        check_whole_number("seed_weight", self.seed_weight, 1, 1_000_000)
+        super()._check_settings()
         _check_alpha(self.alpha, self.n_topics)
         if not is_number(self.beta) or not SMALLEST_BETA <= self.beta <= LARGEST_BETA:
             raise BayesError(f"beta={self.beta!r}: give a number from {SMALLEST_BETA:g} to {LARGEST_BETA:g}")
-        for name in ("keep_assignments", "exact"):
-            if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise BayesError(f"{name}={getattr(self, name)!r}: give True or False")
         if self.tokenizer is not None and not isinstance(self.tokenizer, Tokenizer):
             raise BayesError(f"tokenizer={self.tokenizer!r}: give a Tokenizer, or None")
         if self.tokenizer is not None and self.tokenizer.hash_bits is not None:
@@ -554,7 +551,6 @@ class TopicModel(Transforms):
             seed_of(self.random_state)
         read_seed_words(self.seed_words, self.n_topics)
         check_progress(self.progress, "sweep, of and log likelihood")
-        thread_count(self.n_threads)
 
     def _reader(self) -> DocumentReader:
         return DocumentReader(self.tokenizer, WordLimits.of(self), thread_count(self.n_threads))
@@ -699,8 +695,10 @@ def _check_alpha(alpha: Any, n_topics: int) -> None:
             raise BayesError(f'alpha={alpha!r}: give "auto", a number, or one for each topic')
         return
     try:
+        if isinstance(alpha, range):
+            raise TypeError
         given = np.asarray(alpha, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         given = np.array(np.nan)
     if given.ndim > 1 or (given.ndim == 1 and len(given) != n_topics):
         raise BayesError(f"alpha has the shape {given.shape}: give one number, or one for each of {n_topics} topics")

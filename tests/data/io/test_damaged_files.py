@@ -117,7 +117,7 @@ def test_text_in_another_encoding_is_told_with_the_option_that_reads_it(tmp_path
     assert list(source.kinds) == ["Größe"]
     model = bk.NaiveBayes().fit_source(source)
     assert model.tally_.families["Größe"].values == ("groß", "größer", "klein")
-    with pytest.raises(BadFile, match="no encoding 'hex' for text"):
+    with pytest.raises(BadFile, match="encoding='hex': there is no such encoding of text"):
         bk.open_source(path, encoding="hex")
 
 

@@ -278,6 +278,10 @@ JSON = {
     "changed": ('{"a": 1, "y": "x"}\n{"a": "oak", "y": "x"}\n', r"bad\.jsonl, line 2: column 'a' holds a string"),
     "nested": ('{"a": [1], "y": "x"}\n', r"bad\.jsonl: column 'a' has \[1\] in row 0, which is no single value"),
     "empty": ("", r"bad\.jsonl is empty"),
+    "null first": ("null\n", r"bad\.jsonl, line 1: null is no JSON object"),
+    "null later": ('{"a": 1, "y": "x"}\n null\n', r"bad\.jsonl, line 2: null is no JSON object"),
+    "deep": ('{"a": 1, "y": "x"}\n{"a": ' + 10**5 * "[" + 10**5 * "]" + '}\n', r"line 2: values are nested"),
+    "deep objects": (10**5 * '{"a":' + "1" + 10**5 * "}" + "\n", r"line 1: values are nested more than 1,000 deep"),
     "cut": ('{"a": 1, "y": "x"}\n{"a": 2, "y"', r"bad\.jsonl, line 2"),
 }  # fmt: skip
 

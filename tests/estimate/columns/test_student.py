@@ -141,6 +141,14 @@ def test_a_file_with_a_kind_that_nobody_registered_is_refused(tmp_path, monkeypa
         bk.load(tmp_path / "model.bayes")
 
 
+def test_a_kind_registered_after_the_import_is_a_setting(monkeypatch):
+    monkeypatch.setitem(NUMERIC, "late", None)  # taken out again afterwards
+    del NUMERIC["late"]
+    register(type("Late", (StudentColumns,), {"kind": "late"}))
+    late, student = (bk.NaiveBayes(numeric=name).fit(X, Y).predict_proba(X) for name in ("late", "student"))
+    np.testing.assert_array_equal(late, student)
+
+
 def test_two_kinds_do_not_share_a_name():
     with pytest.raises(bk.BayesError, match="another kind of column is registered as 'student'"):
         register(type("Other", (StudentColumns,), {}))

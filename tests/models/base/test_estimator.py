@@ -110,7 +110,7 @@ def test_copies_take_settings_requests_and_outputs_and_nothing_learned(copy):
     assert isinstance(cutter.fit_transform(pd.DataFrame({"x": [1.0, 2.0, 3.0]})), pd.DataFrame)
     with sklearn.config_context(enable_metadata_routing=True):
         asking = copy(bk.NaiveBayes().set_fit_request(sample_weight=True))
-        assert asking.get_metadata_routing().fit.requests == {"sample_weight": True}
+        assert asking.get_metadata_routing().fit.requests == {"sample_weight": True, "class_weight": None}
 
 
 def test_copies_of_models_of_others_are_made_by_scikit_learn():

@@ -419,6 +419,17 @@ def test_a_column_of_many_values_that_tells_nothing_is_left_out():
     assert model.structure_ != plain.structure_
 
 
+@pytest.mark.slow
+def test_random_columns_of_fifty_values_leave_the_model_as_it_is():
+    X, y = many_values(1200)
+    X = X.drop(columns="id")
+    rng = np.random.default_rng(1)
+    more = X.assign(**{name: rng.choice([f"v{i}" for i in range(50)], len(X)) for name in ("noise", "other")})
+    model, plain = (bk.BayesClassifier(**SMALL).fit(table, y) for table in (more, X))
+    assert model.structure_.silent == ("noise", "other")
+    np.testing.assert_array_equal(model.predict_proba(more), plain.predict_proba(X))
+
+
 def test_a_model_with_a_column_left_out_is_saved_updated_and_merged():
     X, y = many_values(600)
     model = bk.BayesClassifier(**SMALL).fit(X, y)

@@ -163,9 +163,9 @@ def test_auto_is_best_of_many_documents_and_weighted_evidence_of_few():
 def test_auto_is_best_of_hundreds_of_classes_and_weighted_evidence_beyond():
     rng = np.random.default_rng(0)
     for n_classes, expected in ((300, "best"), (301, "weighted")):
-        labels = np.arange(2 * n_classes) % n_classes
-        texts = [f"w{label} w{label + 1} {' '.join(rng.choice(['x', 'y', 'z'], 2))}" for label in labels]
-        model = bk.TextClassifier(ngrams=(1, 1)).fit(texts, labels)
+        codes = np.arange(2 * n_classes) % n_classes
+        texts = [f"w{code} w{code + 1} {' '.join(rng.choice(['x', 'y', 'z'], 2))}" for code in codes]
+        model = bk.TextClassifier(ngrams=(1, 1)).fit(texts, [f"class {code}" for code in codes])
         assert model.recipe_.name == expected
         assert model.predict_proba(texts[:3]).shape == (3, n_classes)
 

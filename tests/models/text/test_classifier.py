@@ -15,7 +15,7 @@ from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 import bayeskit as bk
 from bayeskit.errors import BayesError, BayesWarning, NotLearned
 
-COUNTED = ["multinomial", "set_of_words", "complement", "wcnb"]
+COUNTED = ["multinomial", "set_of_words", "complement", "wcnb", "wnb"]
 HELD = ["tfidf", "twcnb", "weighted", "fast", "auto"]
 PLAIN = [*COUNTED, "tfidf", "twcnb"]
 WORDS = [f"word{i}" for i in range(18)]
@@ -292,7 +292,11 @@ def test_a_document_without_known_words_gets_the_prior(recipe):
         assert np.isfinite(model.predict_proba(["", "unheard of"])).all()
         return
     p = model.predict_proba(["", "unheard of", None])
-    prior = np.full(3, 1 / 3) if recipe in ("wcnb", "twcnb") else np.unique(labels, return_counts=True)[1] / len(labels)
+    prior = (
+        np.full(3, 1 / 3)
+        if recipe in ("wcnb", "wnb", "twcnb")
+        else np.unique(labels, return_counts=True)[1] / len(labels)
+    )
     np.testing.assert_allclose(p, np.tile(prior, (3, 1)))
     record = model.explain(["unheard of"])[0]
     assert record.words == ()
@@ -325,7 +329,7 @@ def test_one_class_is_learned_and_said(recipe):
 def test_documents_that_are_all_empty_leave_the_prior(recipe):
     with pytest.warns(BayesWarning, match="no document has a word"):
         model = bk.TextClassifier(recipe).fit(["", "", ""], ["a", "a", "b"])
-    expected = [0.5, 0.5] if recipe in ("wcnb", "twcnb") else [2 / 3, 1 / 3]
+    expected = [0.5, 0.5] if recipe in ("wcnb", "wnb", "twcnb") else [2 / 3, 1 / 3]
     np.testing.assert_allclose(model.predict_proba(["", "word"]), [expected] * 2)
 
 
@@ -453,3 +457,17 @@ def test_what_is_no_list_of_documents_is_refused(wrong):
             call(wrong)
     with pytest.raises(bk.BayesError, match="documents are strings in a list"):
         bk.TextClassifier().fit(wrong, ["a"])
+
+
+def test_the_weights_of_the_normalized_multinomial_have_equal_totals_in_all_classes():
+    texts, labels = ["a a b", "b c", "c c a d"], ["x", "y", "y"]
+    model = bk.TextClassifier("wnb", pattern="words1", smoothing=0.5, prior="empirical").fit(texts, labels)
+    scores = dict(zip(model.classes_, model.predict_joint_log_proba(["a d a"])[0], strict=True))
+    for label, joined in (("x", "a a b"), ("y", "b c c c a d")):
+        words = joined.split()
+        log_theta = {w: np.log((words.count(w) + 0.5) / (len(words) + 0.5 * 4)) for w in "abcd"}
+        total = sum(abs(weight) for weight in log_theta.values())
+        score = np.log(labels.count(label) / 3) + (2 * log_theta["a"] + log_theta["d"]) / total
+        assert scores[label] == pytest.approx(score, rel=1e-12)
+    with pytest.raises(bk.BayesError, match="needs smoothing over 0"):
+        bk.TextClassifier("wnb", pattern="words1", smoothing=0).fit(texts, labels)

@@ -9,7 +9,7 @@ RNG = np.random.default_rng(0)
 WORDS = np.array([f"w{i}" for i in range(40)])
 TEXTS = [" ".join(RNG.choice(WORDS, RNG.integers(1, 20))) for _ in range(120)]
 NEW = [*(" ".join(RNG.choice(WORDS, 12)) for _ in range(30)), "", "never seen", "w1 w1 w1 unknown"]
-LINEAR = ("multinomial", "set_of_words", "complement", "wcnb")
+LINEAR = ("multinomial", "set_of_words", "complement", "wcnb", "wnb")
 
 
 def fitted(recipe, n_classes, **settings):

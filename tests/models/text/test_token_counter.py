@@ -159,3 +159,12 @@ def test_buckets_bound_the_number_of_columns(documents):
     assert matrix.shape[1] <= 64
     assert matrix.sum() == CountVectorizer().fit_transform(documents).sum()
     assert all(name.startswith("#") for name in counter.get_feature_names_out())
+
+
+def test_raw_tf_idf_is_not_divided_by_its_length():
+    texts = ["a great game", "the election was over", "very clean match"]
+    raw = TokenCounter(token_pattern=r"(?u)\b\w+\b", tf_idf=True, normalize=False).fit(texts)
+    whole = TokenCounter(token_pattern=r"(?u)\b\w+\b", tf_idf=True).fit(texts)
+    values, lengths = raw.transform(["game game over"]).toarray(), whole.transform(["game game over"]).toarray()
+    assert sorted(values[values > 0]) == pytest.approx([np.log(3), 2 * np.log(3)])
+    assert values / np.linalg.norm(values) == pytest.approx(lengths)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import csv as csv_module
 import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ import numpy as np
 
 from bayeskit.data.io.streams import (
     PEEK,
+    BadLines,
     Place,
     Unreadable,
     compression_of,
@@ -182,6 +184,8 @@ SAMPLE = 1 << 22  # bytes that decide the types
 BLOCK = 1 << 21  # bytes read at a time
 TEXT_BLOCK = 1 << 20  # the same where whole documents are read, of which Arrow keeps many blocks
 DELIMITERS = ",\t;|"
+HEADER_SAMPLE = 50  # lines that show whether a file has a header
+NUMBER = re.compile(r"\s*[-+]?(\d+[.,]?\d*|[.,]\d+)([eE][-+]?\d+)?\s*")
 DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 CODE = r"^\s*[-+]?0[0-9xX]|[0-9]{17}"
 MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL", "n/a", "-NaN", "-nan", "#NA", "<NA>")
@@ -206,6 +210,7 @@ class CsvFile:
     comment: str | None = None
     first_line: int = 1
     unreadable: Unreadable | None = None
+    bad_lines: BadLines | None = None  # where rows of another number of cells are counted, which are then skipped
 
     def head(self) -> pa.Schema:
         """Return names and types, inferred from the first megabytes."""
@@ -298,7 +303,11 @@ class CsvFile:
         return csv.open_csv(
             pa.PythonFile(io.BufferedReader(rows, TEXT_BLOCK), mode="r"),
             read_options=csv.ReadOptions(block_size=self._block(block), use_threads=False, **naming),
-            parse_options=csv.ParseOptions(delimiter=self.separator, newlines_in_values=True),
+            parse_options=csv.ParseOptions(
+                delimiter=self.separator,
+                newlines_in_values=True,
+                invalid_row_handler=None if self.bad_lines is None else self._skip,
+            ),
             convert_options=csv.ConvertOptions(
                 column_types={name: type_ for name, type_ in types.items() if type_ is not None},
                 include_columns=columns,
@@ -307,6 +316,10 @@ class CsvFile:
                 decimal_point=self.decimal,
             ),
         )
+
+    def _skip(self, row: Any) -> str:
+        assert self.bad_lines is not None
+        return self.bad_lines.skip(self.place.name, self.first_line, row)
 
     def _as_text(self, types: Mapping[str, pa.DataType | None]) -> Mapping[str, pa.DataType | None]:
         """Return the types for Arrow: text if unreadable cells must not stop the reading."""
@@ -343,11 +356,33 @@ class CsvFile:
     @cached_property
     def _column_names(self) -> list[str] | None:
         """Return the column names if the first line is a row and not a header."""
+        if self.columns is not None:
+            self._check_no_header(self.columns)
         if self.columns is not None or self.header:
             return None if self.columns is None else list(self.columns)
         with unpacked(self.place) as (_, stream):
             unnamed = self._open(stream, {}, SAMPLE, None, {"autogenerate_column_names": True}).schema
         return [f"c{i}" for i in range(1, len(unnamed.names) + 1)]
+
+    def _check_no_header(self, columns: Sequence[str]) -> None:
+        """Raise an error if the first line looks like a header, which ``columns`` would take for a row.
+
+        It does where it has one of the names, or where a name stands above numbers.
+        """
+        text = self._first.decode(self._encoding, "replace")
+        lines = [
+            line for line in text.splitlines()[:HEADER_SAMPLE] if not (self.comment and line.startswith(self.comment))
+        ]
+        first, *rows = list(csv_module.reader(lines[:-1] if len(lines) > 2 else lines, delimiter=self.separator)) or [
+            []
+        ]
+        below = list(zip(*(row for row in rows if len(row) == len(first)), strict=True)) or [()] * len(first)
+        for name, cell, others in zip(columns, first, below, strict=False):
+            above_numbers = len(others) > 2 and all(NUMBER.fullmatch(other) for other in others)
+            is_name = cell.isidentifier() and cell not in self.missing
+            if cell == name or (above_numbers and is_name):
+                what = f"{self.place.name}, line 1: the file has a header, in which {cell!r} stands"
+                raise BayesError(what, hint="take its names, without columns=, or remove the line")
 
     def _block(self, size: int) -> int:
         """Return the block size in bytes, larger if the header is long."""
@@ -415,11 +450,11 @@ class CsvFile:
             where = f"line {self._line_of(int(row))}" if row else f"after line {line}"
             has_comma = self.decimal == "." and DECIMAL_COMMA.fullmatch(value)
             comma = 'If that is a number with a decimal comma, pass decimal=",". ' if has_comma else ""
-            text = format_setting("types", {column: "string"})
+            text, empty = format_setting("types", {column: "string"}), format_setting("missing", [value, ""])
+            gap = "" if has_comma or not value.strip() else f"If that marks a missing cell, pass {empty}. "
             return SchemaMismatch(
-                f"{name}, {where}: column {column!r} holds {value!r}, but it was taken for {_WORDS.get(kind, kind)} by "
-                "its first rows.",
-                hint=f"{comma}Mend or empty the cell, or read the column as text: {text}.",
+                f"{name}, {where}: column {column!r} holds {value!r}, but it was taken for {_WORDS.get(kind, kind)}.",
+                hint=f"{comma}{gap}Mend the cell, or take the column as categories: {text}.",
             )
         if "straddling" in text:
             return BadFile(

@@ -30,7 +30,7 @@ FORMATS = {
     ".parquet": "parquet", ".pq": "parquet",
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl",
 }  # fmt: skip
-PACKED = (".gz", ".zst", ".zstd")
+PACKED = (".gz", ".zst", ".zstd", ".bz2", ".xz")
 READ_AS = ("string", "float", "integer", "boolean")
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 HEADS = 16  # files of a folder that are asked for the type of a column that is empty in those before
@@ -420,7 +420,7 @@ def _file(place: Place, csv: Mapping[str, Any], texts: tuple[str, ...]) -> DataF
         kind = "parquet" if start.startswith(parquet_files.MAGIC) else "jsonl" if is_json else "csv"
     if kind == "parquet":
         return ParquetFile(place)
-    if checked(csv.get("encoding"), place.name) is None and wide(start) and not marked(start):
+    if checked(csv.get("encoding")) is None and wide(start) and not marked(start):
         raise not_in("utf-8", f"{place.name}, line 1", start, 0)
     if kind == "jsonl":
         return JsonLines(place, csv.get("encoding"), csv["missing"], unreadable=csv.get("unreadable"), texts=texts)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from bayeskit.data.io.streams import Place, Unreadable, marked, not_in, peek, transcoding, unpacked
@@ -17,6 +18,8 @@ from bayeskit.lazy import pa, pc
 SAMPLE = 1 << 22  # bytes that decide the types
 BLOCK = 1 << 21  # bytes read at a time
 LONGEST = 1 << 26  # bytes of a line
+DEEPEST = 1000  # brackets within brackets
+NULL_LINE = re.compile(rb"(?:^|\n)[ \t\r\xef\xbb\xbf]*(null)")
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,7 @@ class JsonLines:
         except UnicodeDecodeError as problem:
             at = line + lines.count(b"\n", 0, problem.start)
             raise not_in("UTF-8", f"{self.place.name}, line {at}", lines, problem.start) from None
+        self._refuse_what_crashes(lines, line)
 
         def read(lines: bytes) -> Any:
             table = json.read_json(
@@ -133,6 +137,15 @@ class JsonLines:
             return read(self._normalize(lines))
         except (pa.ArrowException, ValueError):
             raise self._error(str(first), lines, line) from None
+
+    def _refuse_what_crashes(self, lines: bytes, line: int) -> None:
+        """Refuse lines that end the process inside Arrow's reader: null as the first line, and deep nesting."""
+        if null := NULL_LINE.search(lines):
+            at = line + lines.count(b"\n", 0, null.start(1))
+            raise BadFile(f"{self.place.name}, line {at}: null is no JSON object. Mend or remove the line.")
+        for i, text in enumerate(lines.split(b"\n")):
+            if text.count(b"[") + text.count(b"{") > DEEPEST and _depth(text) > DEEPEST:
+                raise BadFile(f"{self.place.name}, line {line + i}: values are nested more than {DEEPEST:,} deep.")
 
     def _without_missing(self, table: Any) -> Any:
         """Replace the texts that mean a missing cell by null."""
@@ -189,6 +202,12 @@ class JsonLines:
             )
         reason = re.sub(r"^JSON parse error: |\.? in row \d+", "", text)
         return BadFile(f"{where}: this is no JSON object ({reason}). Mend or remove the line.")
+
+
+def _depth(line: bytes) -> int:
+    """Return how deep the brackets outside of texts are nested."""
+    brackets = re.sub(rb'"(?:[^"\\]|\\.)*"|[^][{}]', b"", line)
+    return max(accumulate(1 if bracket in b"[{" else -1 for bracket in brackets), default=0)
 
 
 def _is_text(cell: Any, texts: Sequence[str]) -> bool:

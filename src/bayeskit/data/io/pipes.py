@@ -37,7 +37,7 @@ from bayeskit.errors import BadFile, BayesError, BayesWarning, SchemaMismatch, f
 from bayeskit.lazy import pa
 from bayeskit.storage.files import open_bytes
 
-FEW = 4  # bytes that tell what is packed, and Parquet, from text
+FEW = 5  # bytes that tell what is packed, and Parquet, from text
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ def open_arriving(
         return FileSource.of_places([packed], types, **form)
     if look is not None:
         look(started, name)
-    encoding = checked(form.pop("encoding", None), name)
+    encoding = checked(form.pop("encoding", None))
     if encoding is None and wide(started) and not marked(started):
         raise not_in("utf-8", f"{name}, line 1", started, 0)
     encoding = encoding or marked(started) or "utf-8"

@@ -365,12 +365,20 @@ class Dialect:
             return None
         return cast(exp.Literal.string("NaN"), "double")
 
-    def microseconds(self, node: Node) -> Node:
-        """Return a date or timestamp as integer microseconds since 1970, for DuckDB or PostgreSQL."""
+    def seconds(self, node: Node, has_nanoseconds: bool = False) -> Node:
+        """Return a date as seconds since 1970, infinite outside the years 1 to 9999, for DuckDB or PostgreSQL."""
+        first, last = (cast(exp.Literal.string(day), "date") for day in ("0001-01-01", "9999-12-31"))
+        day = cast(node.copy(), "date")
+        beyond = any_of([compared(day, "<", first), compared(day.copy(), ">", last)])
         if self.name == "duckdb":
-            return called("EPOCH_US", node)
-        seconds = exp.Extract(this=exp.Var(this="EPOCH"), expression=node)
-        return cast(times(seconds, whole(10**6)), "bigint")
+            micros: Node = called("EPOCH_US", node)
+        else:
+            micros = cast(times(exp.Extract(this=exp.Var(this="EPOCH"), expression=node), whole(10**6)), "bigint")
+        seconds = over(cast(micros, "double"), number(1e6))
+        if has_nanoseconds:
+            rest = exp.Mod(this=called("EPOCH_NS", node.copy()), expression=whole(1_000))
+            seconds = plus(exp.Paren(this=seconds), exp.Paren(this=over(cast(rest, "double"), number(1e9))))
+        return case([(beyond, cast(exp.Literal.string("Infinity"), "double"))], seconds)
 
     def sql(self, node: Node, pretty: bool = True) -> str:
         """Return the query as text; raise an error for a name that Spark would expand as a variable."""

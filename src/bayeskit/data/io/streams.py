@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import lzma
 import re
 import sys
 import tempfile
@@ -21,7 +22,8 @@ from bayeskit.lazy import pa, pc
 from bayeskit.storage.files import check_readable, expand_user, open_bytes
 
 STDIN = "-"
-COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\xfd7zXZ": "xz"}
+LONGEST_MARK = max(map(len, COMPRESSIONS))
 PEEK = 1 << 16
 
 
@@ -165,9 +167,25 @@ def peek(place: Place) -> bytes:
 def compression_of(place: Place) -> str | None:
     """Return the compression format by the first bytes, None if uncompressed."""
     raw = place.raw()
-    first = raw.read(4)
+    first = raw.read(LONGEST_MARK)
     raw.close()
     return next((name for magic, name in COMPRESSIONS.items() if first.startswith(magic)), None)
+
+
+class _XZFile(io.RawIOBase):
+    """A decompressed xz file; a damaged one raises OSError, as other formats do."""
+
+    def __init__(self, raw: Any) -> None:
+        self._file = lzma.LZMAFile(raw)  # noqa: SIM115 - unpacked closes the file below
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int | None = -1) -> bytes:
+        try:
+            return self._file.read(-1 if size is None else size)
+        except (lzma.LZMAError, EOFError) as problem:
+            raise OSError(f"xz: {problem}") from None
 
 
 @contextmanager
@@ -177,7 +195,11 @@ def unpacked(place: Place) -> Iterator[tuple[Any, Any]]:
     raw = place.raw()
     file = raw if isinstance(raw, pa.NativeFile) else pa.PythonFile(raw, mode="r")
     try:
-        stream = file if compression is None else pa.CompressedInputStream(file, compression)
+        stream: Any = file
+        if compression == "xz":  # which Arrow does not read
+            stream = pa.PythonFile(_XZFile(raw), mode="r")
+        elif compression is not None:
+            stream = pa.CompressedInputStream(file, compression)
         yield raw, stream
     finally:
         file.close()
@@ -194,16 +216,15 @@ SAMPLE = 1 << 16  # bytes on each side of the first wrong one that decide which 
 AROUND = 40  # bytes on each side that are shown, at most
 
 
-def checked(encoding: str | None, name: str) -> str | None:
+def checked(encoding: str | None) -> str | None:
     """Return the encoding; raise an error for an unknown one."""
     if encoding is not None:
         try:
             with suppress(UnicodeError):
                 bytes(4).decode(encoding)
         except (LookupError, ValueError):
-            raise BadFile(
-                f"{name}: there is no encoding {encoding!r} for text; common ones are utf-8, latin-1, cp1252, utf-16"
-            ) from None
+            common = "common ones are utf-8, latin-1, cp1252, utf-16"
+            raise BadFile(f"encoding={encoding!r}: there is no such encoding of text; {common}") from None
     return encoding
 
 
@@ -287,6 +308,22 @@ def transcoding(read: Callable[[int], bytes], encoding: str, name: str) -> Calla
         return b""
 
     return more
+
+
+@dataclass
+class BadLines:
+    """Rows of CSV with another number of cells than the header, which are skipped."""
+
+    rows: set[tuple[str, int | None]] = field(default_factory=set)
+    first: str = ""
+
+    def skip(self, name: str, first_line: int, row: Any) -> str:
+        """Note a row as Arrow found it; tell Arrow to skip it."""
+        self.first = (
+            self.first or f"{name}: {row.actual_columns} cells instead of {row.expected_columns} in {row.text!r}"
+        )
+        self.rows.add((name, None if row.number is None else first_line + row.number))
+        return "skip"
 
 
 @dataclass

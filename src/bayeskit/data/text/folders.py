@@ -84,7 +84,7 @@ class FolderSource(_TextSource):
                 raise BayesError(f"the class folder {sub} holds no file: put documents there, or remove it")
             files += documents
             labels += [sub.name] * len(documents)
-        return cls(folder, tuple(files), tuple(labels), target, encoding=checked(encoding, str(folder)))
+        return cls(folder, tuple(files), tuple(labels), target, encoding=checked(encoding))
 
     @classmethod
     def of_files(cls, paths: str | Path | Sequence[str | Path], *, encoding: str | None = None) -> FolderSource:
@@ -97,7 +97,7 @@ class FolderSource(_TextSource):
             raise BayesError("standard input is read once: name - once")
         files = [file for path in given for file in _files_at(path)]
         folder = expand_user(given[0]) if len(given) == 1 and path_kind(given[0]) == "folder" else Path()
-        return cls(folder, tuple(files), encoding=checked(encoding, str(given[0])))
+        return cls(folder, tuple(files), encoding=checked(encoding))
 
     @property
     def name(self) -> str:
@@ -171,7 +171,7 @@ class LinesSource(_TextSource):
                 check_readable(one)
         name = "standard input" if paths[0] == streams.STDIN else paths[0]
         name += f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-        return cls(tuple(paths), name, checked(encoding, name))
+        return cls(tuple(paths), name, checked(encoding))
 
     def batches(self) -> Iterator[Batch]:
         """Yield lines in order; from a pipe, a batch holds the lines available so far."""

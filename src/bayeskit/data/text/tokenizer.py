@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from numbers import Integral
 from typing import Any
 
 from bayeskit.errors import BadFile, BayesError, with_article
@@ -72,14 +73,13 @@ class Tokenizer:
         object.__setattr__(self, "stop_words", _stop_words(self.stop_words))
         if not isinstance(self.lowercase, bool):
             raise BayesError(f"lowercase={self.lowercase!r}: give True or False")
-        if self.hash_bits is not None and not 1 <= self.hash_bits <= MOST_BITS:
-            raise BayesError(
-                f"hash_bits={self.hash_bits!r}", hint=f"give a whole number from 1 to {MOST_BITS}, or None"
-            )
-        if not callable(self.pattern) and self.pattern not in PATTERNS:
+        bits = self.hash_bits
+        if bits is not None and not (isinstance(bits, Integral) and 1 <= bits <= MOST_BITS):
+            raise BayesError(f"hash_bits={bits!r}", hint=f"give a whole number from 1 to {MOST_BITS}, or None")
+        if not callable(self.pattern) and not (isinstance(self.pattern, str) and self.pattern in PATTERNS):
             _check_expression(self.pattern)
         if self.characters is not None:
-            if self.pattern not in PATTERNS[:3]:
+            if not isinstance(self.pattern, str) or self.pattern not in PATTERNS[:3]:
                 raise BayesError(
                     f"characters={self.characters!r} counts inside words",
                     hint=f'give pattern="words" or another of {", ".join(PATTERNS[:3])}',
@@ -198,13 +198,15 @@ def _stop_words(words: Any) -> tuple[str, ...] | None:
 
 
 def _check_expression(pattern: Any) -> None:
+    if not isinstance(pattern, str | re.Pattern):
+        raise BayesError(f"pattern={pattern!r} is no regular expression", hint="give a text, or a function")
     if pattern == "":
         raise BayesError(
             f"pattern={pattern!r} matches no character", hint=f"give an expression, or one of {', '.join(PATTERNS)}"
         )
     try:
         groups = re.compile(pattern).groups
-    except (TypeError, re.error) as problem:
+    except re.error as problem:
         raise BayesError(
             f"pattern={pattern!r} is no regular expression ({problem});",
             hint=f"the named patterns are {', '.join(PATTERNS)}",

@@ -42,6 +42,12 @@ def unicode_tables(data: Bytes) -> UnicodeTables | None:
     return _tables(alphabet == 2) if alphabet else None
 
 
+def word_runs() -> list[int]:
+    """Return where runs of word characters (``\\w``) begin and end, by turns, as differences of code points."""
+    is_word = (_tables(False).kinds & WORD) > 0
+    return np.diff(np.flatnonzero(np.diff(is_word)) + 1, prepend=0).tolist()
+
+
 @cache
 def _tables(with_sigma: bool) -> UnicodeTables:
     if with_sigma:

@@ -1,4 +1,7 @@
-"""Categorical columns and histograms of numeric columns."""
+"""Tables of P(value | class), of categorical columns, histograms of numeric columns and leaves of a tree.
+
+Formula: P(value ∣ class) with missing and unseen values
+"""
 
 from __future__ import annotations
 
@@ -13,17 +16,213 @@ import numpy as np
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
 from bayeskit.data.schema import Categorical, Numeric
-from bayeskit.data.vocabulary import Value
+from bayeskit.data.vocabulary import MISSING, Value, Vocabulary
 from bayeskit.estimate import cuts as cut_points
-from bayeskit.estimate.columns.column import Columns, Leaving, LeftOutColumns, Row, Settings, number, probability_table
-from bayeskit.estimate.formulas import WrittenFactor
+from bayeskit.estimate.columns.column import (
+    Columns,
+    Leaving,
+    LeftOutColumns,
+    NotFastPath,
+    Row,
+    Settings,
+    number,
+    probability_table,
+)
+from bayeskit.estimate.formulas import Given, Share, Written, WrittenFactor
 from bayeskit.estimate.leave_one_out import LeftOutValue, LeftOutValues
-from bayeskit.estimate.sampling import cells_of
-from bayeskit.estimate.smoothing import as_smoothing
-from bayeskit.estimate.value_table import ValueTable, value_table
+from bayeskit.estimate.sampling import cells_of, draw_slots
+from bayeskit.estimate.smoothing import (
+    UNSEEN,
+    BackOff,
+    Lidstone,
+    Smoothing,
+    as_smoothing,
+    backed_off,
+    probabilities,
+    smoothed,
+)
 from bayeskit.tables import ProbabilityTable
+from bayeskit.tally.counts import Family
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Floats
+
+KEPT = 4096  # largest number of values whose scores are cached as tuples
+
+
+@dataclass(frozen=True)
+class ValueTable:
+    """Probabilities, shape (n_classes, n_slots), and their logs as scores, shape (n_slots, n_classes).
+
+    Slot 0 is a missing cell, slots 1..V the values, slot V + 1 a value never seen. An unused slot has log probability 0
+    for all classes and NaN as probability.
+    """
+
+    values: tuple[Value, ...]
+    probabilities: Floats
+    log_table: Floats
+    pseudo: Floats  # shape (n_slots,): pseudo-counts; NaN for unused slots
+    used: bool  # False if some class has no distribution: the column is left out for all
+
+    @property
+    def n_free(self) -> int:
+        """Return the number of free parameters in each class."""
+        return max(int((~np.isnan(self.pseudo)).sum()) - 1, 0) if self.used else 0
+
+    @property
+    def labels(self) -> list[Value]:
+        """Return the values in readable form."""
+        return list(self.values)
+
+    def one_cell(self, refuse_unseen: bool) -> Callable[[Any], Row]:
+        """Return a function that scores one plain cell."""
+        return CodedCell(Vocabulary(self.values), self.log_table, self.used, refuse_unseen)
+
+    def write_factors(self, code: int, family: Family) -> tuple[Written, ...]:
+        """Return P(value | class) as counts and pseudo-counts for each class; empty for unused slots."""
+        if not self.used or np.isnan(self.probabilities[:, code]).any():
+            return ()
+        # a missing cell, if unseen values are smoothed
+        slot = code if not np.isnan(self.pseudo[code]) else len(self.pseudo) - 1
+        takes_part = ~np.isnan(self.pseudo)
+        counts = np.concatenate([family.counts, np.zeros((len(family.counts), 1))], axis=1)
+        totals = counts[:, takes_part].sum(axis=1)
+        added, whole = float(self.pseudo[slot]), float(np.nansum(self.pseudo))
+        shares: list[Written] = []
+        for count, total, p in zip(counts[:, slot].tolist(), totals.tolist(), self.probabilities[:, slot], strict=True):
+            nowhere = total + whole <= 0  # a declared class without rows
+            shares.append(Given(float(logspace.log(p))) if nowhere else Share(count, total, added, whole))
+        return tuple(shares)
+
+    def sample(self, labels: Array, rng: np.random.Generator) -> Any:
+        """Draw a cell for each row of these classes."""
+        return self.cells(draw_slots(np.nan_to_num(self.probabilities[:, : len(self.values) + 1])[labels], rng), rng)
+
+    def cells(self, slots: Array, rng: np.random.Generator) -> Any:
+        """Return the cells of slots."""
+        return cells_of(self.values if self.used else (), Categorical(), slots, rng)
+
+
+def value_table(family: Family, smoothing: Smoothing, class_counts: Array, missing: str, unseen: str) -> ValueTable:
+    """Estimate the table of a family under a smoothing.
+
+    ``missing="value"`` treats missing cells as one more value if they occur; ``unseen="smooth"`` treats all unseen
+    values as one more value with count 0.
+
+    >>> from bayeskit.estimate.smoothing import Laplace
+    >>> family = Family(("rain", "sun"), np.array([[0, 2, 0], [1, 1, 1]]))
+    >>> value_table(family, Laplace(), np.array([2, 3]), "ignore", "ignore").probabilities[:, 1:3]
+    array([[0.75, 0.25],
+           [0.5 , 0.5 ]])
+    """
+    n_slots, counts = len(family.values) + 2, family.counts
+    first = 0 if missing == "value" and bool(family.missing.any()) else 1
+    last = n_slots if unseen == "smooth" else n_slots - 1
+    if last == n_slots:
+        counts = np.concatenate([counts, np.zeros((len(counts), 1), dtype=counts.dtype)], axis=1)
+    counts, takes_part = counts[:, first:], slice(first, last)  # used slots are contiguous
+    pseudo, p = np.full(n_slots, np.nan), np.full((len(counts), n_slots), np.nan)
+    log_table = np.zeros((n_slots, len(counts)))
+    used = last > first
+    if used:
+        pseudo[takes_part] = smoothing.pseudo_counts((None, *family.values, UNSEEN)[takes_part], counts)
+        part = probabilities(counts, pseudo[takes_part])
+        nowhere = np.asarray(np.isnan(part).any(axis=1))
+        used = not nowhere[class_counts > 0].any()
+        part[nowhere] = 1 / (last - first)  # a declared class without rows
+    if used:
+        p[:, takes_part], log_table[takes_part] = part, logspace.log(part).T
+        if missing == "value" and first == 1 and last == n_slots:
+            p[:, 0], log_table[0] = p[:, -1], log_table[-1]
+    return ValueTable(family.values, p, log_table, pseudo, used)
+
+
+class CodedCell:
+    """Scorer of a cell of a categorical column."""
+
+    def __init__(self, vocabulary: Vocabulary, log_table: Floats, used: bool, refuse_unseen: bool) -> None:
+        self.vocabulary = vocabulary
+        self.log_table = log_table if used else np.zeros((len(log_table), 0))
+        self.row_of_cell: dict[Any, Row] = {}
+        self.missing: Row = tuple(self.log_table[MISSING].tolist())
+        self.words = {isinstance(value, str) for value in vocabulary.values} == {True} and not refuse_unseen
+
+    def __call__(self, cell: Any) -> Row:
+        known = self.row_of_cell.get(cell)
+        if known is not None:
+            return known
+        if cell is None or cell != cell:
+            return self.missing
+        code = self.vocabulary.codes((cell,))[0]
+        if code == self.vocabulary.unseen and not (self.words and type(cell) is str and cell.isascii()):
+            raise NotFastPath
+        row = tuple(self.log_table[code].tolist())
+        if len(self.row_of_cell) < KEPT:
+            self.row_of_cell[cell] = row
+        return row
+
+
+@dataclass(frozen=True)
+class LeafTable:
+    """Counts of one column, shape (n_leaves, n_classes, n_values), and their smoothing: by α, or by m towards the
+    class."""
+
+    counts: Floats
+    alpha: float | None
+    m: float
+
+    @classmethod
+    def of(cls, counts: Floats, smoothing: Lidstone | BackOff) -> LeafTable:
+        """Build the table from counts; m is chosen if it is not given."""
+        if isinstance(smoothing, Lidstone):
+            return cls(counts, float(smoothing.alpha), 0.0)
+        whole = counts.sum(axis=0)
+        n_values = max(counts.shape[2], 1)
+        # Leave out the row here too, as in the counts of the leaves.
+        total = np.maximum(whole.sum(axis=1, keepdims=True) - 1, 0.0)
+        lower = smoothed(np.maximum(whole - 1, 0.0), total, 1.0, n_values)
+        spread = np.broadcast_to(lower, counts.shape)
+        return cls(counts, None, smoothing.weight(counts, counts.sum(axis=2, keepdims=True), spread))
+
+    @cached_property
+    def _class_counts(self) -> Floats:
+        """Return the counts of the classes, shape (n_classes, n_values)."""
+        return self.counts.sum(axis=0)
+
+    @cached_property
+    def probabilities(self) -> Floats:
+        """Return P(value | leaf, class), shape (n_leaves, n_classes, n_values)."""
+        n_values, total = max(self.counts.shape[2], 1), self.counts.sum(axis=2, keepdims=True)
+        if self.alpha is not None:
+            return smoothed(self.counts, total, self.alpha, self.alpha * n_values)
+        of_class = smoothed(self._class_counts, self._class_counts.sum(axis=1, keepdims=True), 1.0, n_values)
+        return backed_off(self.counts, total, self.m, of_class)
+
+    @cached_property
+    def log_table(self) -> Floats:
+        """Return ln P as scores, shape (n_leaves, n_slots, n_classes); 0 for missing (first) and unseen (last)
+        cells."""
+        n_leaves, n_classes, n_values = self.counts.shape
+        table = np.zeros((n_leaves, n_values + 2, n_classes))
+        table[:, 1 : n_values + 1] = np.swapaxes(logspace.log(self.probabilities), 1, 2)
+        return table
+
+    def left_out(self, leaf: int, slots: Array, labels: Array, at_home: Floats, unit: float) -> Floats:
+        """Return ln P'(cell | leaf, own class) of rows removed from their class and, if ``at_home``, from this leaf.
+
+        Unused cells have 0.
+        """
+        n_values = self.counts.shape[2]
+        says = (slots > 0) & (slots <= n_values)
+        value = np.where(says, slots.astype(np.int64) - 1, 0)
+        n = np.maximum(self.counts[leaf][labels, value] - at_home, 0.0)
+        total = np.maximum(self.counts[leaf].sum(axis=1)[labels] - at_home, 0.0)
+        if self.alpha is not None:
+            share = smoothed(n, total, self.alpha, self.alpha * max(n_values, 1))
+        else:
+            whole = np.maximum(self._class_counts[labels, value] - unit, 0.0)
+            rest = np.maximum(self._class_counts.sum(axis=1)[labels] - unit, 0.0)
+            share = backed_off(n, total, self.m, smoothed(whole, rest, 1.0, max(n_values, 1)))
+        return np.where(says, logspace.log(np.where(says, share, 1.0)), 0.0)
 
 
 @dataclass(frozen=True)

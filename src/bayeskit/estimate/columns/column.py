@@ -52,8 +52,11 @@ def number(cell: Any) -> float | None:
 class Settings(Protocol):
     """The settings of a model, for all columns or for one."""
 
-    missing: str
-    unseen: str
+    @property
+    def missing(self) -> str: ...
+    @property
+    def unseen(self) -> str: ...
+
     ddof: int
     max_values: int
     variance_floor: Any

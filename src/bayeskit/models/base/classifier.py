@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -37,10 +37,12 @@ from bayeskit.engines import local
 from bayeskit.engines.engine import open_on
 from bayeskit.errors import AdviceWarning, BadFile, BayesError, BayesWarning, format_setting, with_article
 from bayeskit.estimate.cuts import learn_cuts
+from bayeskit.estimate.formulas import Written
 from bayeskit.estimate.prior import write_prior
-from bayeskit.estimate.smoothing import is_number
+from bayeskit.models.base import rules
 from bayeskit.models.base.available import available_if
-from bayeskit.models.base.estimator import Estimator, check_temperature, clone, one_of, seed_of
+from bayeskit.models.base.class_weight import weigh_classes
+from bayeskit.models.base.estimator import Estimator, clone, seed_of
 from bayeskit.models.base.scoring import best_class, first_best, record_scores, scored_there, tie_seed
 from bayeskit.storage.model_file import State
 from bayeskit.tables import ProbabilityTable, Table, class_header, escaped, left_out
@@ -54,15 +56,17 @@ from bayeskit.undecidable import Impossible, refuse_no_numbers
 if TYPE_CHECKING:
     from bayeskit.evaluate.evaluation import Evaluation
     from bayeskit.explain.densities import ClassDensities, DecisionRegions
+    from bayeskit.explain.evidence import Explanations
     from bayeskit.explain.informative import ColumnImportance
     from bayeskit.explain.nomogram import Nomogram
-    from bayeskit.explain.work import Work
+    from bayeskit.explain.work import AveragedWork, Work
 
 MOST_TABLES = 20  # columns whose tables a notebook shows
 BY_COLUMN = ("roles", "domains", "smoothing", "numeric", "variance", "cuts")  # settings that may be mappings
 TOGETHER = "its columns speak together. explain says what each adds in a row"
 LEAST_ROWS = 20  # fewer rows give no advice about constant columns
 LEAST_EQUAL = 5  # values of a class that are hardly equal by chance
+MANY_NUMBERS, ROWS_OF_A_CLASS = 20, 5  # so many classes with fewer rows each look like amounts
 
 
 class LogLikelihood(NamedTuple):
@@ -81,6 +85,22 @@ class ScoresClasses(Estimator):
     """Predictions of classes from blocks of log scores, which ``_score(X)`` of the model yields."""
 
     _estimator_type = "classifier"
+    _rules: ClassVar[rules.Rules] = {
+        "undecidable": rules.words("prior", "nan", "error"),
+        "ties": rules.words("first", "random"),
+        "n_threads": rules.threads,
+        "temperature": rules.temperature,
+    }
+
+    # settings, and what a subclass defines
+    undecidable: Literal["prior", "nan", "error"]
+    ties: Literal["first", "random"]
+    temperature: float
+    prior: Any
+    params_: Any
+    classes_: Array
+    _score: ClassVar[Callable[..., Iterator[tuple[Block, Floats]]]]
+    _scored_there: ClassVar[Callable[..., Any]]
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the posterior P(class | x) of each row.
@@ -110,6 +130,24 @@ class ScoresClasses(Estimator):
             parts.append(proba)
         impossible.tell()
         return stacked(parts, len(self.classes_)) if whole is None else whole
+
+    def probabilities(self, row: Any, joint: bool = False) -> dict[Any, float]:
+        """Return the probability of each class by name, for one row.
+
+        Parameters
+        ----------
+        row : dict, or rows with one row
+        joint : bool, default=False
+            Return P(x, class), which is not normalized, instead of P(class | x).
+
+        Returns
+        -------
+        dict of class to float
+        """
+        found = logspace.exp(self.predict_joint_log_proba(row)) if joint else self.predict_proba(row)
+        if len(found) != 1:
+            raise BayesError(f"probabilities names those of one row, and there are {len(found):,}: pass one of them")
+        return dict(zip(self.classes_.tolist(), np.asarray(found)[0].tolist(), strict=True))
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Return ln P(class | x) of each row.
@@ -190,13 +228,6 @@ class ScoresClasses(Estimator):
         parts = [logspace.log_sum_exp(scores) for _, scores in self._score(X)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
-    def _check_settings(self) -> None:
-        """Raise an error for a setting that no prediction can use."""
-        one_of("undecidable", self.undecidable, ("prior", "nan", "error"))
-        one_of("ties", self.ties, ("first", "random"))
-        self._threads()
-        check_temperature(self.temperature)
-
     def _choose(self, scores: Floats, block: Block) -> Ints:
         """Return the class of each row by its scores; the setting ``ties`` decides between equals."""
         return best_class(scores, block, self.ties == "random", tie_seed(self), self._threads())
@@ -252,14 +283,14 @@ class Classifier(ScoresClasses):
     roles: Any = None
     domains: Any = None
     schema: Schema | None = None
-    unseen: str = "ignore"
-    undecidable: str = "prior"
-    ties: str = "first"
+    unseen: Literal["ignore", "smooth", "error"] = "ignore"
+    undecidable: Literal["prior", "nan", "error"] = "prior"
+    ties: Literal["first", "random"] = "first"
     random_state: Any = None
     n_threads: int | None = None
     temperature: float = 1.0
     memory_limit: float | None = None
-    unlabeled: str = "error"
+    unlabeled: Literal["error", "drop"] = "error"
 
     params_: Any = field(init=False)
     classes_: Array = field(init=False)
@@ -269,6 +300,18 @@ class Classifier(ScoresClasses):
     _reads_tables: ClassVar[bool] = True
     _rows_are: ClassVar[str] = "rows"  # as messages name them
     _column_wise: ClassVar[bool] = True  # columns can be left out of the tally, as if fitted without them
+    _plan: ClassVar[Callable[..., Plan]]
+    _estimate: ClassVar[Callable[..., Any]]
+    _log_joint: ClassVar[Callable[..., Floats]]
+    _log_terms: ClassVar[Callable[..., Any]]
+    _left_out: ClassVar[Callable[..., Any]]
+    _column_table: ClassVar[Callable[..., Any]]
+    _write_factors: ClassVar[Callable[..., Any]]
+    _rules: ClassVar[rules.Rules] = {
+        "unseen": rules.words("ignore", "smooth", "error"),
+        "unlabeled": rules.words("error", "drop"),
+        "memory_limit": rules.optional(rules.memory),
+    }
 
     # -- the model -----------------------------------------------------------------------------------
 
@@ -284,18 +327,9 @@ class Classifier(ScoresClasses):
         """Return the columns whose settings leave nothing to advise."""
         return ()
 
-    def _check_settings(self) -> None:
-        """Raise an error for invalid settings; called once, before any work."""
-        super()._check_settings()
-        one_of("unseen", self.unseen, ("ignore", "smooth", "error"))
-        one_of("unlabeled", self.unlabeled, ("error", "drop"))
-        limit = self.memory_limit
-        if limit is not None and (not is_number(limit) or not limit > 0):
-            raise BayesError(f"memory_limit={limit!r} bytes", hint="give a number above 0, or None for 2 GB")
-
     # -- learning ------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, class_weight: Any = None) -> Self:
         """Learn from rows and their classes.
 
         Parameters
@@ -303,10 +337,15 @@ class Classifier(ScoresClasses):
         X : table or array of shape (n_rows, n_columns)
             A mapping from name to cells, a frame of pandas, polars, Arrow, Spark or Dask, a NumPy array, a sparse
             matrix, or a source.
-        y : array-like of shape (n_rows,) or str
-            Classes, or the name of their column in ``X``.
+        y : array-like of shape (n_rows,) or (n_rows, n_classes), or str
+            Classes, or the name of their column in ``X``. A matrix or frame holds class probabilities (soft labels):
+            each row is counted in every class by its probability. Classes are the columns of a frame, else 0, 1, ….
+            Models that are more than counts need one class per row.
         sample_weight : array-like of shape (n_rows,), optional
             Weights of the rows; a row of weight 2 counts as two rows.
+        class_weight : "balanced" or mapping, optional
+            Multiplies the weights of the rows of each class, such as ``{"spam": 5}``; "balanced" gives all classes the
+            same total weight. For data in memory.
 
         Returns
         -------
@@ -318,7 +357,7 @@ class Classifier(ScoresClasses):
             For invalid settings or rows; the model is unchanged.
         """
         self._check_settings()
-        return self._fit_checked(self._labeled(X, y, sample_weight))
+        return self._fit_checked(self._labeled(X, y, weigh_classes(X, y, sample_weight, class_weight)))
 
     def fit_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
         """Learn from files or another source that need not fit in memory.
@@ -498,7 +537,7 @@ class Classifier(ScoresClasses):
         refuse_no_counts(tally)
         params = self._estimate(tally)  # if it raises, the model is unchanged
         self._become(params, tally, self._classes_of(tally))
-        warn_one_class(self)
+        warn_classes(self)
         return self
 
     def _classes_of(self, tally: Tally) -> tuple[Value, ...]:
@@ -592,7 +631,7 @@ class Classifier(ScoresClasses):
         classes = Vocabulary(counted.classes)
         block = read_block(Encoder(counted.schema, vocabularies, classes, n_threads=self._threads()), source)
         if block.labels is None:
-            raise BayesError(f"{type(self).__name__} needs one label a row, not responsibilities")
+            raise BayesError(f"{type(self).__name__} needs one label a row, not class probabilities")
         return block if block.weights is None else block.take(block.weights > 0)
 
     def _count_more(self, source: Source) -> Tally:
@@ -828,7 +867,7 @@ class Classifier(ScoresClasses):
         return self._column_table(name)
 
     @available_if("_log_terms", "it does not say what each column adds to a score")
-    def explain(self, X: Any, against: Any = None) -> Any:
+    def explain(self, X: Any, against: Any = None) -> Explanations:
         """Explain why each row is put in its class: evidence by column that sums to the log posterior odds.
 
         Parameters
@@ -851,8 +890,8 @@ class Classifier(ScoresClasses):
         self._check_settings()
         return explain_rows(self, self._with_all_columns(open_source(X)), against)
 
-    @available_if("_write_factors", "it is no product of one factor for each column")
-    def work(self, row: Any) -> Work:
+    @available_if("_work", "it is no product of one factor for each column")
+    def work(self, row: Any) -> Work | AveragedWork:
         """Work the posterior of one row by hand: every factor with its counts, the products and their shares.
 
         Parameters
@@ -861,18 +900,23 @@ class Classifier(ScoresClasses):
 
         Returns
         -------
-        Work
+        Work or AveragedWork
             Prints as text, is a table in a notebook, and has ``latex()``.
         """
-        from bayeskit.explain.work import build_work
-
         blocks = list(self._score(row))
         if len(blocks) != 1 or blocks[0][0].n_rows != 1:
             n = sum(block.n_rows for block, _ in blocks)
             raise BayesError(f"work shows one row at a time, and there are {n:,}: pass one of them")
         block, scores = blocks[0]
-        factors = self._write_factors(block)
         prior = write_prior(self._prior_setting(), self.tally_.classes, self.tally_.class_counts)
+        return self._work(block, scores, prior)
+
+    @available_if("_write_factors", "it is no product of one factor for each column")
+    def _work(self, block: Block, scores: Floats, prior: Sequence[Written]) -> Work | AveragedWork:
+        """Work the one row of a block."""
+        from bayeskit.explain.work import build_work
+
+        factors = self._write_factors(block)
         spoken = {factor.column for factor in factors}
         silent = [name for name in self.schema_.used if name not in spoken] if self._rows_are == "rows" else []
         return build_work(self, block, scores, prior, factors, silent)
@@ -914,9 +958,9 @@ class Classifier(ScoresClasses):
         -------
         DecisionRegions
         """
-        from bayeskit.explain.densities import decision_regions
+        from bayeskit.explain.densities import regions_of_model
 
-        return decision_regions(self, self.schema_.find(a), self.schema_.find(b), self._labeled(X, y, None))
+        return regions_of_model(self, self.schema_.find(a), self.schema_.find(b), self._labeled(X, y, None))
 
     @available_if("_column_scores", TOGETHER)
     def column_importance(self) -> ColumnImportance:
@@ -994,7 +1038,7 @@ class Classifier(ScoresClasses):
         self._check_settings()
         source = self._with_all_columns(open_source(X))
         empty = True
-        for block in self._encoder().blocks(source):
+        for block in self._encoder().blocks(source, report_unseen=self.unseen == "ignore"):
             empty = False
             with naming_the_file(source):
                 scores = self._log_joint(self.params_, block)
@@ -1057,12 +1101,19 @@ def refuse_no_counts(tally: Any) -> None:
         raise BayesError("the tally is empty: there is nothing to believe")
 
 
-def warn_one_class(model: Any) -> None:
-    """Warn if the model has only one class."""
-    if len(model.classes_) == 1:
-        label = model.classes_.tolist()[0]
-        sentence = f"there is one class only ({label!r}): every row will be put in it"
+def warn_classes(model: Any) -> None:
+    """Warn if the model has only one class, or classes that look like amounts."""
+    n, labels = len(model.classes_), model.classes_.tolist()
+    if n == 1:
+        sentence = f"there is one class only ({labels[0]!r}): every row will be put in it"
         warnings.warn(sentence, BayesWarning, stacklevel=4)
+    if n >= MANY_NUMBERS and model.tally_.n_rows < ROWS_OF_A_CLASS * n and not {*map(type, labels)} - {int, float}:
+        advised = AdviceWarning(
+            f"the target has {n:,} numbers as classes, with few rows each; if they are amounts, not codes,",
+            hint="cut them into classes first, such as with pandas.qcut, or predict them by LinearRegression",
+        )
+        if not model._has_advised(str(advised)):
+            warnings.warn(advised, stacklevel=4)
 
 
 def _room_for(X: Any, n_classes: int) -> Floats | None:

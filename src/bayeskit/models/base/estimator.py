@@ -9,8 +9,9 @@ from __future__ import annotations
 import copy
 import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial, wraps
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
@@ -19,9 +20,9 @@ import numpy.typing as npt
 
 from bayeskit.data.reader import read_table
 from bayeskit.errors import BadFile, BayesError, with_article
-from bayeskit.estimate.smoothing import is_number
 from bayeskit.models import refuse_unsaved, saved_class, to_bytes
 from bayeskit.models.base.available import Conditional, available_if
+from bayeskit.models.base.rules import Rule
 from bayeskit.nearest import did_you_mean
 from bayeskit.storage.model_file import Saved, State, Template, write_model
 from bayeskit.tables import Sheet
@@ -41,6 +42,33 @@ METADATA = (
 DATA = {"X", "y", "Y", "Xt", "yt"}  # arguments that are no metadata
 NO_COLUMN_SUM = "what it says of a row is no sum over columns that could be carried elsewhere"
 
+# Names of settings in other libraries, and here; and what does the same work where no setting does.
+PEER_NAMES = {
+    "alpha": ("smoothing",),
+    "class_prior": ("prior",),
+    "covariance_type": ("covariance",),
+    "cv": ("folds",),
+    "fit_prior": ("prior",),
+    "max_iter": ("max_rounds", "max_steps"),
+    "n_components": ("n_states", "n_topics"),
+    "n_estimators": ("n_trees",),
+    "n_iter": ("max_rounds", "max_steps"),
+    "n_jobs": ("n_threads",),
+    "ngram_range": ("ngrams",),
+    "priors": ("prior",),
+    "seed": ("random_state",),
+    "startprob_prior": ("start_smoothing",),
+    "transmat_prior": ("transition_smoothing",),
+    "var_smoothing": ("variance_floor",),
+    "verbose": ("progress",),
+}
+PEER_WORK = {
+    "class_weight": "pass class_weight= to fit",
+    "cv": "bayeskit.cross_validate(model, X, y) takes folds=",
+    "n_jobs": "leave it out, this model uses one thread",
+    "verbose": "leave it out, this model prints nothing",
+}
+
 Model = TypeVar("Model")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -55,6 +83,12 @@ def _defaults(kind: type) -> dict[str, Any]:
     """Return the settings of a class and their defaults, by name in alphabetical order."""
     parameters = inspect.signature(kind).parameters.values()
     return dict(sorted((parameter.name, parameter.default) for parameter in parameters))
+
+
+@_once
+def _rules_of(kind: type) -> dict[str, Rule]:
+    """Return the rules of the settings of a class, its own over those of its bases."""
+    return {name: rule for base in reversed(kind.__mro__) for name, rule in vars(base).get("_rules", {}).items()}
 
 
 @_once
@@ -78,6 +112,14 @@ def _requester(kind: type) -> Any:
     return type(kind.__name__, (BaseEstimator,), _with_metadata(kind))
 
 
+def _meant(name: str, known: Iterable[str]) -> str:
+    """Return the end of a message about an unknown setting: its name or place here, or similar names."""
+    names = [own for own in PEER_NAMES.get(name, ()) if own in known]
+    if names:
+        return f"; its name here is {names[0]!r}"
+    return f"; {PEER_WORK[name]}" if name in PEER_WORK else did_you_mean(name, known)
+
+
 class Estimator:
     """Settings are the arguments of ``__init__``, kept under their names: fields of a dataclass, each listed once.
 
@@ -94,27 +136,29 @@ class Estimator:
     _fit_takes: ClassVar[str] = ""  # the arguments of fit, for messages
     _reads_tables: ClassVar[bool] = False  # takes strings, missing cells and sparse matrices
     _estimator_type: ClassVar[str | None] = None  # "classifier" or "regressor", as scikit-learn's tools name them
+    _rules: ClassVar[Mapping[str, Rule]] = {}  # what each setting may be
     _unsaved: ClassVar[tuple[str, ...]] = ()  # settings that are not written, because the state replaces them
+    _scoring_form: ClassVar[Callable[..., Any]]  # of the models that can be exported
 
     def __new__(cls, *_: Any, **settings: Any) -> Self:
         """A setting that the model does not have is refused with what it may have meant."""
         known = _defaults(cls)
         unknown = next((name for name in settings if name not in known), None)
         if unknown is not None:
-            raise TypeError(
-                f"{cls.__name__} has no setting {unknown!r} ({', '.join(known)}){did_you_mean(unknown, known)}"
-            )
+            raise TypeError(f"{cls.__name__} has no setting {unknown!r} ({', '.join(known)}){_meant(unknown, known)}")
         return super().__new__(cls)
 
-    def __getattr__(self, name: str) -> Any:
-        for owner in type(self).__mro__:
-            if name in vars(owner):  # it is there, and has refused: let it say why
-                return vars(owner)[name].__get__(self, type(self))
-        if self._fitted_attribute and name.endswith("_") and not name.startswith("_"):
-            self._check_is_fitted()
-        if name in self._request_setters():
-            return partial(getattr(_requester(type(self)), name), self)
-        raise AttributeError(_UnknownName(self, name))
+    if not TYPE_CHECKING:  # type checkers would take every name for a member
+
+        def __getattr__(self, name: str) -> Any:
+            for owner in type(self).__mro__:
+                if name in vars(owner):  # it is there, and has refused: let it say why
+                    return vars(owner)[name].__get__(self, type(self))
+            if self._fitted_attribute and name.endswith("_") and not name.startswith("_"):
+                self._check_is_fitted()
+            if name in self._request_setters():
+                return partial(getattr(_requester(type(self)), name), self)
+            raise AttributeError(_UnknownName(self, name))
 
     @classmethod
     def _get_param_names(cls) -> list[str]:  # the name by which scikit-learn's tools ask
@@ -154,7 +198,7 @@ class Estimator:
                 names = self._get_param_names()
                 raise BayesError(
                     f"Invalid parameter {name!r} for estimator {self!r}. "
-                    f"Valid parameters are: {names!r}{did_you_mean(name, names) or '.'}",
+                    f"Valid parameters are: {names!r}{_meant(name, names) or '.'}",
                 )
             if deeper:
                 nested.setdefault(name, {})[inner] = value
@@ -221,7 +265,7 @@ class Estimator:
 
     def _threads(self) -> int:
         """Return the number of threads that the setting ``n_threads`` asks for."""
-        return thread_count(self.n_threads)
+        return thread_count(cast(Any, self).n_threads)
 
     def __radd__(self, other: object) -> Self:
         """``sum(models)`` starts from 0."""
@@ -229,7 +273,7 @@ class Estimator:
 
     def __add__(self, other: object) -> Self:
         can_merge = isinstance(other, Estimator) and hasattr(type(self), "merge")
-        return self.merge(other) if can_merge else NotImplemented
+        return cast(Any, self).merge(other) if can_merge else NotImplemented
 
     def _check_mergeable(self, other: Any) -> None:
         """Raise an error unless both models are of the same class."""
@@ -283,7 +327,8 @@ class Estimator:
     @classmethod
     def _of_saved(cls, saved: Saved) -> Self:
         """Return the fitted model of the content of a file."""
-        return cls._with_settings(saved.settings)._restore(saved.counted(), saved.state)
+        model: Any = cls._with_settings(saved.settings)
+        return model._restore(saved.counted(), saved.state)
 
     def _settings_to_save(self) -> dict[str, Any]:
         """Return the settings under which tally and state make this model again."""
@@ -291,7 +336,7 @@ class Estimator:
 
     def _model_tally(self) -> Tally:
         """Return the counts that the model is computed from."""
-        return self.tally_
+        return cast(Any, self).tally_
 
     def _state_to_save(self) -> State | None:
         """Return the fitted state besides the tally; None if there is none."""
@@ -303,6 +348,8 @@ class Estimator:
 
     def _check_settings(self) -> None:
         """Raise an error for invalid settings."""
+        for name, rule in _rules_of(type(self)).items():
+            rule(name, getattr(self, name))
 
     @classmethod
     def _with_settings(cls, settings: Mapping[str, Any]) -> Self:
@@ -398,6 +445,21 @@ class Estimator:
 
         return json_model(self._scoring_form(), path)
 
+    def page(self, path: str | Path | None = None) -> Any:
+        """Return a self-contained HTML page with a form, whose posterior the browser computes.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            File to write.
+
+        Returns
+        -------
+        ModelPage
+            A notebook shows it; ``html`` is the document.
+        """
+        return import_module("bayeskit.report.page").model_page(self, path)
+
     def _has_advised(self, text: str) -> bool:
         """Return True if a clone of this model has given the advice: folds of one table would repeat it."""
         sentences: set[str] | None = vars(self).get("_advice")
@@ -468,6 +530,8 @@ def clone(model: Model) -> Model:
     Threshold(at=[1, 2])
     """
     if not isinstance(model, Estimator):
+        if not hasattr(model, "get_params") or isinstance(model, type):
+            raise BayesError(f"{with_article(type(model).__name__)} cannot be fitted again", hint="pass a classifier")
         from sklearn.base import clone as sklearn_clone
 
         return sklearn_clone(model)
@@ -551,6 +615,7 @@ class PredictsClasses(Estimator):
     """A classifier, as the tools see it."""
 
     _estimator_type = "classifier"
+    predict: ClassVar[Callable[..., Any]]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on rows.
@@ -574,6 +639,7 @@ class PredictsNumbers(Estimator):
     """A regression, as the tools see it."""
 
     _estimator_type = "regressor"
+    predict: ClassVar[Callable[..., Any]]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the coefficient of determination R² on rows.
@@ -597,6 +663,7 @@ class Transforms(Estimator):
     """A transformer, as the tools see it. Methods whose result may be wanted as a frame are ``as_wanted``."""
 
     _sklearn_auto_wrap_output_keys: ClassVar[set[str]] = {"transform"}  # by which scikit-learn's tools know
+    fit: ClassVar[Callable[..., Any]]
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Fit to rows, then transform them.
@@ -692,9 +759,6 @@ def _scored(X: Any, y: Any, sample_weight: Any, drop: bool = False) -> tuple[Any
     return X, y, None if sample_weight is None else np.asarray(sample_weight)
 
 
-COLDEST, HOTTEST = 1e-6, 1e6
-
-
 def seed_of(random_state: Any) -> int | None:
     """A whole number from what scikit-learn calls a random state; None for a fresh draw."""
     if random_state is None:
@@ -706,30 +770,3 @@ def seed_of(random_state: Any) -> int | None:
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31))
     raise BayesError(f"random_state={random_state!r}: give a whole number, a NumPy generator, or None")
-
-
-def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    """Refuse a setting that is not one of the words for it."""
-    if not isinstance(value, str) or value not in allowed:
-        words = f"{', '.join(map(repr, allowed))}{did_you_mean(value, allowed)}"
-        raise BayesError(f"{name}={value!r} is not one of {words}")
-
-
-def check_whole_number(name: str, value: object, least: int, most: int | None = None) -> None:
-    """Refuse what is no whole number within bounds.
-
-    >>> check_whole_number("steps", 1.5, 1)
-    Traceback (most recent call last):
-    ...
-    bayeskit.errors.BayesError: steps=1.5: give a whole number from 1
-    """
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not whole or not least <= cast(int, value) or (most is not None and cast(int, value) > most):
-        bounds = f"from {least:,}" if most is None else f"from {least:,} to {most:,}"
-        raise BayesError(f"{name}={value!r}: give a whole number {bounds}")
-
-
-def check_temperature(temperature: object) -> None:
-    """Refuse a temperature beyond what any data asks for: scores divided by it would leave the range of floats."""
-    if not is_number(temperature) or not COLDEST <= cast(float, temperature) <= HOTTEST:
-        raise BayesError(f"temperature={temperature!r}: give a number from {COLDEST:g} to {HOTTEST:g}; 1 by default")

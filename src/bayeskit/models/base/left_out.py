@@ -14,7 +14,7 @@ from bayeskit import logspace
 from bayeskit.data.block import Block
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Source
-from bayeskit.errors import NotLearned
+from bayeskit.errors import BayesError, NotLearned
 from bayeskit.estimate.prior import log_prior_without
 from bayeskit.estimate.smoothing import Automatic, BackOff, as_smoothing
 from bayeskit.estimate.temperature import fit_temperature
@@ -47,10 +47,17 @@ class LeftOutRows:
 
     def labels_and_units(self, block: Block) -> tuple[Ints, Floats]:
         """Return the class code of each row, and how much of the row its count holds: 1, or a smaller weight."""
+        need_one_label(block)
         if block.labels is None or (block.labels >= len(self.tally.classes)).any():
             raise NotLearned(f"{self.model._rows_are} to leave out have a class that was never learned")
         units = np.ones(block.n_rows) if block.weights is None else np.minimum(block.weights, 1.0)
         return block.labels.astype(np.int64), units
+
+
+def need_one_label(block: Block) -> None:
+    """Raise an error for rows with class probabilities, which cannot be left out in closed form."""
+    if block.responsibilities is not None:
+        raise BayesError("rows to leave out need one label each, not class probabilities")
 
 
 def learned_blocks(model: Any, X: Any, y: Any, sample_weight: Any, max_rows: int, seed: Any) -> list[Block]:
@@ -60,6 +67,7 @@ def learned_blocks(model: Any, X: Any, y: Any, sample_weight: Any, max_rows: int
     counts = model.tally_.class_counts.astype(np.float64)
     share, rng, blocks = max_rows / max(float(counts.sum()), 1.0), np.random.default_rng(seed), []
     for block in model._blocks_learned(X, y, sample_weight):
+        need_one_label(block)
         chosen = np.ones(block.n_rows, dtype=bool) if share >= 1 else rng.random(block.n_rows) < share
         chosen &= True if block.weights is None else block.weights > 0
         labels = np.where(chosen, np.asarray(block.labels), 0).astype(np.intp)
@@ -71,6 +79,7 @@ def learned_blocks(model: Any, X: Any, y: Any, sample_weight: Any, max_rows: int
 def weighty_blocks(model: Any, source: Source) -> Iterator[Block]:
     """Yield the rows in the codes of the model, without those of weight zero."""
     for block in model._encoder().blocks(source):
+        need_one_label(block)
         yield block if block.weights is None or block.weights.all() else block.take(block.weights > 0)
 
 

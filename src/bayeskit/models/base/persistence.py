@@ -60,7 +60,8 @@ class Composite(Estimator):
             if cls._part_class not in ("", type(part).__name__):
                 wanted, found = with_article(cls._part_class), type(part).__name__
                 raise BadFile(f"the {name} of {with_article(cls.__name__)} is {wanted}, not {found}")
-        return cls._with_settings(saved.settings)._restore_parts(parts, state)
+        model: Any = cls._with_settings(saved.settings)
+        return model._restore_parts(parts, state)
 
 
 @contextmanager

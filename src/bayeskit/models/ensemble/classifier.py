@@ -16,7 +16,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 
@@ -30,9 +30,11 @@ from bayeskit.explain.evidence import average_increments
 from bayeskit.explain.informative import LossImportance
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.memory import memory_of_the_machine, memory_size
+from bayeskit.models.base import rules
 from bayeskit.models.base.available import available_if, unavailable, with_remark
+from bayeskit.models.base.class_weight import weigh_classes
 from bayeskit.models.base.classifier import TOGETHER, Classifier
-from bayeskit.models.base.estimator import check_whole_number, clone, seed_of
+from bayeskit.models.base.estimator import clone, seed_of
 from bayeskit.models.ensemble.fitting import EnsembleFit, EnsembleSize, FitTables, LeftOutScores
 from bayeskit.models.ensemble.parameters import (
     MOST_FITTED,
@@ -71,6 +73,7 @@ MANY_COLUMNS, SHARE_OF_ROWS, UNEVEN = 12, 1 / 3, 1 / 4
 MEMORY_LIMIT = 4e9
 # The largest number of classes: labels fit in 16 bits.
 MOST_CLASSES = 65_535
+MOST_MEMBERS = 100_000
 where_rows_are_kept = available_if(
     lambda model: model.keep_rows,
     "with keep_rows=False, its rows are gone, and nothing can be added to them. Fit again",
@@ -168,7 +171,7 @@ class BayesClassifier(Classifier):
     random_state: Any = field(default=0, kw_only=True)
 
     # Settings of models with a prior of rows, which it does not have.
-    undecidable: ClassVar[str] = "prior"  # type: ignore[misc]
+    undecidable: ClassVar[Literal["prior", "nan", "error"]] = "prior"  # type: ignore[misc]
     temperature: ClassVar[float] = 1.0  # type: ignore[misc]
 
     _estimate = unavailable("it is made of rows and of what was learned from them")
@@ -189,15 +192,16 @@ class BayesClassifier(Classifier):
     # A file holds the structure of the model itself.
     _unsaved: ClassVar[tuple[str, ...]] = ("structure",)
 
+    _rules: ClassVar[rules.Rules] = {
+        "n_members": rules.optional(rules.whole(1, MOST_MEMBERS)),
+        "n_chains": rules.optional(rules.whole(0, MOST_MEMBERS)),
+        "n_trees": rules.optional(rules.whole(0, MOST_MEMBERS)),
+        "fast": rules.flag_or("auto"),
+        "keep_rows": rules.flag,
+    }
+
     def _check_settings(self) -> None:
         super()._check_settings()
-        for name, least in (("n_members", 1), ("n_chains", 0), ("n_trees", 0)):
-            if getattr(self, name) is not None:
-                check_whole_number(name, getattr(self, name), least)
-        if not isinstance(self.fast, bool) and self.fast != "auto":
-            raise BayesError(f'fast={self.fast!r}: it is True, False or "auto"')
-        if not isinstance(self.keep_rows, bool):
-            raise BayesError(f"keep_rows={self.keep_rows!r}: it is True or False")
         if self.unseen == "smooth":
             raise BayesError(
                 f"{format_setting('unseen', 'smooth')} has no meaning here:", hint='it is "ignore" or "error"'
@@ -210,12 +214,12 @@ class BayesClassifier(Classifier):
 
     # -- fitting -------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, class_weight: Any = None, groups: Any = None) -> Self:
         """Learn from rows and their classes.
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y, sample_weight, class_weight
             As for :meth:`NaiveBayes.fit`.
         groups : array-like of shape (n_rows,) or str, optional
             Which rows belong together, as several measurements of a person do, or the name of their column, which is
@@ -226,6 +230,7 @@ class BayesClassifier(Classifier):
         -------
         self
         """
+        sample_weight = weigh_classes(X, y, sample_weight, class_weight)
         if groups is None:
             return super().fit(X, y, sample_weight)
         if self.fast is False or any(s is not None for s in (self.n_members, self.n_chains, self.structure)):

@@ -25,7 +25,7 @@ from bayeskit.typing import Array, Floats, Ints
 # Range of weights whose sums single precision holds with room to spare.
 LIGHTEST, HEAVIEST = 1e-30, 1e30
 # A column of more values than this that has fewer rows than this for each is left out if it tells nothing.
-MANY_VALUES, FEW_ROWS = 50, 10
+MANY_VALUES, FEW_ROWS = 25, 100
 
 
 @dataclass(frozen=True)

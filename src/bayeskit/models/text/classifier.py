@@ -7,30 +7,32 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from bayeskit import logspace
+from bayeskit.arrow_arrays import cut, is_arrow
+from bayeskit.data.advice import script_advice
 from bayeskit.data.block import Block
 from bayeskit.data.io.files import FileSource
 from bayeskit.data.missing_labels import LabeledRows
 from bayeskit.data.schema import Schema, Target, Text
-from bayeskit.data.source import Source, in_one_state, is_source
+from bayeskit.data.source import Source, first_rows, in_one_state, is_source
 from bayeskit.data.text.folders import COLUMN, FolderSource, TextColumn
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.text.word_list import WordLimits
 from bayeskit.errors import BadFile, BayesError, BayesWarning, TooLarge, format_setting
 from bayeskit.estimate.formulas import WrittenFactor
-from bayeskit.estimate.prior import class_prior
+from bayeskit.estimate.prior import check_prior, class_prior
 from bayeskit.evaluate.diagnosis import Diagnosis
 from bayeskit.evaluate.metrics import cosine_similarity, cosine_to_centroids
-from bayeskit.explain.work import Work
+from bayeskit.explain.work import AveragedWork, Work
 from bayeskit.export.scoring_form import ScoringForm
-from bayeskit.models.base import Classifier
+from bayeskit.models.base import Classifier, rules
 from bayeskit.models.base.available import available_if, conditional_property
 from bayeskit.models.base.classifier import stacked
-from bayeskit.models.base.estimator import clone, one_of
+from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.left_out import LeftOutRows
 from bayeskit.models.base.persistence import classifier_form, refuse_random_ties
 from bayeskit.models.logistic_form import LogisticForm, words_form
@@ -48,6 +50,8 @@ from bayeskit.typing import Array, Floats
 
 # Words times classes: a table of 4 GB.
 LARGEST_TABLE = 1 << 29
+# Documents that are looked at for their script.
+SCRIPT_SAMPLE = 200
 # Cells times classes that leave-one-out holds at a time.
 LEFT_OUT_CELLS = 1 << 22
 
@@ -56,6 +60,7 @@ _BUILT_IN = (
     recipe.SetOfWords(),
     recipe.Complement(),
     recipe.NormalizedComplement(),
+    recipe.NormalizedMultinomial(),
     recipe.TransformedComplement(),
     recipe.TfIdf(),
     recipe.NaiveBayesSVM(),
@@ -126,6 +131,7 @@ class TextClassifier(Classifier):
         - "set_of_words": Bernoulli naive Bayes, which counts absent words.
         - "complement", "wcnb", "twcnb": complement naive Bayes, with normalized weights, and with all transforms of
           Rennie et al. (2003).
+        - "wnb": multinomial with normalized weights.
         - "tfidf": multinomial on cosine-normalized tf-idf.
         - "nbsvm": Wang and Manning (2012), with margins calibrated on folds.
     smoothing : float, mapping, str or smoothing rule, default=None
@@ -134,7 +140,7 @@ class TextClassifier(Classifier):
         None is 1, and for weighted evidence the better one of 1 and 0.3.
     prior : str, mapping or smoothing rule, default=None
         "empirical", "uniform", a mapping from class to probability, or a smoothing of the class counts. None is
-        "empirical", and "uniform" for "wcnb", "twcnb" and "nbsvm", whose weights are too small beside any other.
+        "empirical", and "uniform" for "wcnb", "wnb", "twcnb" and "nbsvm", whose weights are too small beside any other.
     pattern, lowercase, stop_words, hash_bits
         Definition of a word, see :class:`Tokenizer`. ``pattern=None`` is "words", and "words_and_punctuation" for
         "best".
@@ -173,8 +179,9 @@ class TextClassifier(Classifier):
 
     Notes
     -----
-    Scores of "complement", "wcnb" and "twcnb" are not joint probabilities, and ``predict_proba`` is not calibrated for
-    them. It is calibrated by leave-one-out for "auto", "fast" and "weighted", and on folds for "best" and "nbsvm".
+    Scores of "complement", "wcnb", "wnb" and "twcnb" are not joint probabilities, and ``predict_proba`` is not
+    calibrated for them. It is calibrated by leave-one-out for "auto", "fast" and "weighted", and on folds for "best"
+    and "nbsvm".
 
     Examples
     --------
@@ -213,17 +220,20 @@ class TextClassifier(Classifier):
     # Settings of tables that documents do not have.
     roles: ClassVar[Any] = None  # type: ignore[misc]
     domains: ClassVar[Any] = None  # type: ignore[misc]
-    unseen: ClassVar[str] = "ignore"  # type: ignore[misc]
+    unseen: ClassVar[Literal["ignore", "smooth", "error"]] = "ignore"  # type: ignore[misc]
     temperature: ClassVar[float] = 1.0  # type: ignore[misc]
 
     _rows_are: ClassVar[str] = "documents"
 
+    _rules: ClassVar[rules.Rules] = {
+        "recipe": lambda name, value: rules.one_of(name, value, tuple(RECIPES)),
+        "keep_rows": rules.flag,
+        "prior": rules.optional(check_prior),
+    }
+
     def _check_settings(self) -> None:
         """Refuse settings that do not fit together."""
         super()._check_settings()
-        one_of("recipe", self.recipe, tuple(RECIPES))
-        if not isinstance(self.keep_rows, bool):
-            raise BayesError(f"keep_rows={self.keep_rows!r}: it is True or False")
         if isinstance(self.characters, str) and not (self.characters == "auto" and self.recipe in ("best", "auto")):
             raise BayesError(
                 f'characters={self.characters!r}: "auto" is for recipes "best" and "auto", which try them on folds.',
@@ -251,7 +261,8 @@ class TextClassifier(Classifier):
             pattern = self._recipe.default_pattern if self.pattern is None else self.pattern
         # "auto" counts no character n-grams before the fit.
         characters = None if isinstance(self.characters, str) else self.characters
-        ngrams = ngrams or self.ngrams or (1, 1)
+        given = self.ngrams if ngrams is None else ngrams
+        ngrams = (1, 1) if given is None else given
         return Tokenizer(pattern, ngrams, self.lowercase, self.stop_words, self.hash_bits, characters)
 
     @property
@@ -297,7 +308,9 @@ class TextClassifier(Classifier):
 
     def _fit_checked(self, source: Source) -> Self:
         with in_one_state(source):
-            training = self._training(source, self._schema_for(source), None)
+            schema = self._schema_for(source)
+            self._advise_script(source, schema)
+            training = self._training(source, schema, None)
             recipe, tally = RECIPES[self.recipe].fit(training)
             tally = training.with_documents(tally)
         # If this fails, the model is unchanged.
@@ -311,6 +324,17 @@ class TextClassifier(Classifier):
             problem = f"no document has a word by {pattern}, and every answer is the prior:"
             warnings.warn(BayesWarning(problem, hint="see pattern= and stop_words="), stacklevel=2)
         return self
+
+    def _advise_script(self, source: Source, schema: Schema) -> None:
+        """Warn of documents that words cannot be read from, or whose emoji are left out."""
+        role, batch = schema.columns.get(COLUMN), first_rows(source)
+        if not isinstance(role, Text) or batch is None or COLUMN not in batch.columns:
+            return
+        some = cut(batch.columns[COLUMN], 0, min(batch.n_rows, SCRIPT_SAMPLE))
+        pattern = self._recipe.default_pattern if self.pattern is None else self.pattern
+        advised = script_advice(some.to_pylist() if is_arrow(some) else some.tolist(), pattern)
+        if advised is not None and not self._has_advised(str(advised)):
+            warnings.warn(advised, stacklevel=4)
 
     @if_updates
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -604,7 +628,9 @@ class TextClassifier(Classifier):
 
     # -- explanations --------------------------------------------------------------------------------
 
-    def explain(self, X: Any, against: Any = None) -> Records[explanations.WordsForAndAgainst]:
+    def explain(  # type: ignore[override]  # words instead of columns
+        self, X: Any, against: Any = None
+    ) -> Records[explanations.WordsForAndAgainst]:
         """List the words for and against the class of each document; they sum to the log odds.
 
         Parameters
@@ -620,7 +646,7 @@ class TextClassifier(Classifier):
         return explanations.explain_documents(self, self._score(X), against)
 
     @if_generative
-    def work(self, row: Any) -> Work:
+    def work(self, row: Any) -> Work | AveragedWork:
         """Write out the posterior of one document: every word with its counts, and the products.
 
         Parameters

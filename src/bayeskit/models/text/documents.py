@@ -14,6 +14,7 @@ from functools import cached_property
 from hashlib import blake2b
 from itertools import pairwise
 from math import inf
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -105,10 +106,22 @@ def text_column(X: Any, name: str | None = None) -> Any:
     return column
 
 
+def refuse_plain_text(X: Any, y: str) -> None:
+    """Raise an error for one label where documents are no table with a column of this name."""
+    one = isinstance(X, str) and not X.startswith(("postgresql://", "postgres://"))
+    one = one and not set(X) & set("*?[") and not Path(X).expanduser().exists()
+    if one or (isinstance(X, (list, tuple)) and X and all(isinstance(text, str) for text in X)):
+        given = f"X is no file, but the text {X[:40]!r}" if isinstance(X, str) else "X is a list of texts"
+        raise BayesError(
+            f"y={y!r} is one label, and {given}", hint="pass lists of equal length: fit([text, ...], [label, ...])"
+        )
+
+
 def documents_source(X: Any, y: Any = None, weights: Any = None, column: str | None = None) -> MemorySource:
     """Build a source of one text column; labels may be the name of a column beside it."""
     target = None
     if isinstance(y, str):
+        refuse_plain_text(X, y)
         table: Any = open_source(X, y)
         X, target, y = table.columns, y, table.labels
     documents = text_column(X, column)

@@ -191,15 +191,23 @@ def diagnose_documents(model: Any, X: Any, y: Any, sample_weight: Any = None) ->
     if dropped := {pair.drop for pair in pairs if pair.drop is not None}:
         word = min(dropped, key=lambda w: alone[w].log_loss)
         scores = alone[word].log_loss, alone[word].calibration_error
-        cures.append(Cure("drop", f"leave {word!r} out", *scores, f"TextClassifier(stop_words=[{word!r}])", word))
+        cures.append(Cure("drop", f"leave {word!r} out", *scores, repr(_without_word(model, word)), word))
     if pairs and model.recipe != "weighted":
         _, other = _leave_one_out(clone(model).set_params(recipe="weighted"), *data)
         scores = other.log_loss, other.calibration_error
-        cures.append(Cure("weighted", "weigh the evidence of words", *scores, "TextClassifier('weighted')"))
+        cures.append(
+            Cure("weighted", "weigh the evidence of words", *scores, repr(clone(model).set_params(recipe="weighted")))
+        )
     cures[1:] = sorted(cures[1:], key=lambda cure: cure.log_loss)
     return Diagnosis(
         "words", tuple(map(str, words)), information, tuple(pairs), n_pairs, loss, curve, tuple(cures), n_rows
     )
+
+
+def _without_word(model: Any, word: str) -> Any:
+    """Return an unfitted copy of a model that leaves a word out."""
+    held = () if model.stop_words is None or isinstance(model.stop_words, str) else model.stop_words
+    return clone(model).set_params(stop_words=[*held, word])
 
 
 def _leave_one_out(model: Any, *data: Any) -> tuple[Any, Any]:

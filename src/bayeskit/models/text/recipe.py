@@ -527,6 +527,21 @@ class NormalizedComplement(Complement):
     score_left_out = staticmethod(LeftOutWords.normalized_complement)
 
 
+class NormalizedMultinomial(Recipe):
+    """Multinomial with the weights of each class divided by Σ|ln θ_c|."""
+
+    name = "wnb"
+    is_linear = True
+    has_probabilities = False
+    infinite = "no document of a class"
+    default_prior = "uniform"
+    score_left_out = staticmethod(LeftOutWords.normalized_multinomial)
+
+    def word_weights(self, counted: WordCounts, class_counts: Floats, pseudo: Floats) -> WordWeights:
+        """Return ln θ, normalized."""
+        return weights.normalized_multinomial(self.value_sums(counted), pseudo)
+
+
 @dataclass(frozen=True)
 class DocumentFrequencies:
     """Document frequencies at the first fit, and the number of documents."""

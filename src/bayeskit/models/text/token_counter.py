@@ -16,7 +16,7 @@ from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.text.tokens import TokenRows, count_documents
 from bayeskit.data.text.word_list import WordLimits, Words, unpack_words
 from bayeskit.errors import BayesError
-from bayeskit.estimate.word_weights import inverse_document_frequency, tf_idf
+from bayeskit.estimate.word_weights import cosine_normalized, inverse_document_frequency
 from bayeskit.evaluate.metrics import cosine_similarity
 from bayeskit.models.base.estimator import Transforms, as_wanted, check_is_fitted
 from bayeskit.typing import Array, Bools, Floats, Ints
@@ -57,7 +57,9 @@ class TokenCounter(Transforms):
     n_threads : int, default=None
         None for all cores.
     tf_idf : bool, default=False
-        f · ln(N/df) instead of counts f, each document of length one, with the N documents of the fit.
+        f · ln(N/df) instead of counts f, with the N documents of the fit.
+    normalize : bool, default=True
+        Divide the tf-idf of each document by its length, so that it has length one.
 
     Attributes
     ----------
@@ -101,6 +103,7 @@ class TokenCounter(Transforms):
     hash_bits: int | None = None
     n_threads: int | None = None
     tf_idf: bool = False
+    normalize: bool = True
 
     def fit(self, raw_documents: Any, y: Any = None) -> Self:
         """Learn the vocabulary of documents.
@@ -357,7 +360,8 @@ class TokenCounter(Transforms):
         if self.tf_idf:
             counts = matrix.data.astype(np.float64)
             matrix = matrix.astype(np.float64)
-            matrix.data = tf_idf(counts, matrix.indices, matrix.indptr, self.idf_)
+            raw = counts * self.idf_[matrix.indices]
+            matrix.data = cosine_normalized(raw, matrix.indptr) if self.normalize else raw
         return matrix
 
     def _check_is_fitted(self) -> None:

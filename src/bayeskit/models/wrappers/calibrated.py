@@ -17,7 +17,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -30,10 +30,12 @@ from bayeskit.errors import BadFile, BayesError, BayesWarning
 from bayeskit.estimate import calibration
 from bayeskit.estimate.temperature import fit_temperature
 from bayeskit.evaluate import cross_validation
-from bayeskit.explain.evidence import explain_rows, score_increments
+from bayeskit.explain.evidence import Explanations, explain_rows, score_increments
 from bayeskit.explain.structure import StructureDescription
+from bayeskit.models.base import rules
 from bayeskit.models.base.available import available_if, unavailable
-from bayeskit.models.base.estimator import check_whole_number, clone, one_of, seed_of
+from bayeskit.models.base.class_weight import weigh_classes
+from bayeskit.models.base.estimator import clone, seed_of
 from bayeskit.models.base.left_out import labels_and_weights, learned_blocks
 from bayeskit.models.wrappers.wrapper import Wrapper
 from bayeskit.storage.model_file import Numbers, State
@@ -152,7 +154,7 @@ class Calibrated(Wrapper):
     """
 
     model: Any = None
-    method: str = "isotonic"
+    method: Literal["isotonic", "sigmoid", "beta", "temperature"] = "isotonic"
     folds: int | None = None
     capped: bool = True
     max_rows: int = 5_000
@@ -165,18 +167,19 @@ class Calibrated(Wrapper):
     partial_fit = learn_source = forget = forget_source = merge = unavailable(_HELD)
     leave_one_out = unavailable("its curve has seen every row: use bayeskit.cross_validate")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, class_weight: Any = None) -> Self:
         """Fit the classifier, then the calibration curves on its left-out scores.
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y, sample_weight, class_weight
             As for :meth:`NaiveBayes.fit`.
 
         Returns
         -------
         self
         """
+        sample_weight = weigh_classes(X, y, sample_weight, class_weight)
         self._check_settings()
         if hasattr(self.model, "_read_sequences"):
             raise BayesError(
@@ -271,13 +274,17 @@ class Calibrated(Wrapper):
         -------
         ndarray of shape (n_rows,)
         """
+        n_classes = len(self.classes_)
+        p, scores = _class_columns(p, n_classes, "probabilities"), _class_columns(scores, n_classes, "log scores")
+        if len(p) != len(scores):
+            raise BayesError(f"{len(p)} rows of probabilities, {len(scores)} of log scores")
         tied = p >= p.max(axis=1, keepdims=True) * (1 - logspace.TIE)
         chosen = np.where(tied, np.nan_to_num(scores, nan=-np.inf), -np.inf)
         impossible = np.isneginf(chosen.max(axis=1))
         return np.where(impossible, np.nan_to_num(p).argmax(axis=1), chosen.argmax(axis=1))
 
     @available_if(_says_terms, "the classifier does not say what each column adds to a score")
-    def explain(self, X: Any, against: Any = None) -> Any:
+    def explain(self, X: Any, against: Any = None) -> Explanations:
         """Explain each prediction: the change of the calibrated log odds as each column is added to the earlier ones.
 
         Parameters
@@ -307,6 +314,7 @@ class Calibrated(Wrapper):
         ndarray of shape (n_rows, n_classes)
         """
         n_classes = len(self.classes_)
+        scores = _class_columns(scores, n_classes, "log scores")
         if self.maps_:
             odds = _odds(scores)
             if n_classes == 2:
@@ -370,11 +378,23 @@ class Calibrated(Wrapper):
         maps = tuple(kind.of_numbers(held[name]) for name in curves)
         return self._become(inner, maps, float(held["temperature"]), float(held["rows"]), held["by"])
 
-    def _check_settings(self) -> None:
-        one_of("method", self.method, METHODS)
-        if self.folds is not None:
-            check_whole_number("folds", self.folds, 2)
-        check_whole_number("max_rows", self.max_rows, 1)
+    _rules: ClassVar[rules.Rules] = {
+        "model": rules.optional(rules.classifier),
+        "method": rules.words(*METHODS),
+        "folds": rules.optional(rules.whole(2)),
+        "max_rows": rules.whole(1, 2**62),
+        "capped": rules.flag,
+    }
+
+
+def _class_columns(given: Any, n_classes: int, what: str) -> Floats:
+    try:
+        array = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise BayesError(f"{what} are numbers, and these are not") from None
+    if array.ndim != 2 or array.shape[1] != n_classes:
+        raise BayesError(f"{what} have one column for each of {n_classes} classes; the shape is {array.shape}")
+    return array
 
 
 def _odds(scores: Floats) -> Floats:

@@ -24,10 +24,11 @@ from bayeskit.data.reader import in_order
 from bayeskit.data.source import Source
 from bayeskit.errors import BayesError
 from bayeskit.estimate.conditional_likelihood import best_exponents
-from bayeskit.estimate.smoothing import is_number
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.export.scoring_form import ScoringForm
-from bayeskit.models.base.estimator import check_is_fitted, check_whole_number, clone
+from bayeskit.models.base import rules
+from bayeskit.models.base.class_weight import weigh_classes
+from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.left_out import labels_and_weights, sample_blocks
 from bayeskit.models.naive_bayes import NaiveBayes, NaiveParameters
 from bayeskit.models.wrappers.wrapper import Wrapper
@@ -96,18 +97,19 @@ class DiscriminativeWeights(Wrapper):
     _part_class: ClassVar[str] = "NaiveBayes"
     _fitted_attribute: ClassVar[str] = "nb_"
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, class_weight: Any = None) -> Self:
         """Fit tables and exponents.
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y, sample_weight, class_weight
             As for :meth:`NaiveBayes.fit`.
 
         Returns
         -------
         self
         """
+        sample_weight = weigh_classes(X, y, sample_weight, class_weight)
         self._check_settings()
         nb = NaiveBayes() if self.nb is None else clone(self.nb)
         self._require_y(y)
@@ -139,7 +141,7 @@ class DiscriminativeWeights(Wrapper):
         limit = self.max_rows or max(SCORES // (n_classes * n_terms), 50 * n_terms)
         blocks = sample_blocks(nb, source, limit, self.random_state)
         if any(block.labels is None for block in blocks):
-            raise BayesError("exponents are learned from one label a row, not from responsibilities")
+            raise BayesError("exponents are learned from one label a row, not from class probabilities")
         if not blocks:
             return np.zeros((0, n_classes, n_terms)), np.zeros(0, dtype=np.int64), np.zeros(0)
         return np.concatenate([left_out.terms(block) for block in blocks]), *labels_and_weights(blocks)
@@ -260,10 +262,12 @@ class DiscriminativeWeights(Wrapper):
         check_is_fitted(self)
         return self._scorer
 
+    _rules: ClassVar[rules.Rules] = {
+        "penalty": rules.number("give a finite number above 0; 1 is the default", np.nextafter(0, 1)),
+        "max_rows": rules.optional(rules.whole(1)),
+    }
+
     def _check_settings(self) -> None:
+        super()._check_settings()
         if self.nb is not None and not isinstance(self.nb, NaiveBayes):
             raise BayesError(f"nb={self.nb!r}: exponents are learned over the tables of a NaiveBayes")
-        if not is_number(self.penalty) or not 0 < self.penalty < np.inf:
-            raise BayesError(f"penalty={self.penalty!r}: give a finite number above 0; 1 is the default")
-        if self.max_rows is not None:
-            check_whole_number("max_rows", self.max_rows, 1)

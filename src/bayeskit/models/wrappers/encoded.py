@@ -8,7 +8,7 @@ know categories and missing cells themselves, such as scikit-learn's boosting, g
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -16,9 +16,12 @@ from bayeskit.data.block import Block
 from bayeskit.data.frames import open_source
 from bayeskit.data.reader import in_order
 from bayeskit.data.source import Source
+from bayeskit.errors import BayesError
 from bayeskit.evaluate.cross_validation import fit_wrapped
+from bayeskit.models.base import rules
 from bayeskit.models.base.available import available_if
-from bayeskit.models.base.estimator import PredictsClasses, clone, one_of
+from bayeskit.models.base.class_weight import weigh_classes
+from bayeskit.models.base.estimator import PredictsClasses, clone
 from bayeskit.models.design import Design
 from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.typing import Array, Floats
@@ -59,27 +62,34 @@ class Encoded(PredictsClasses):
     """
 
     model: Any = None
-    coding: str = "indicators"
+    coding: Literal["indicators", "codes"] = "indicators"
     roles: Any = None
-    unlabeled: str = "error"
+    unlabeled: Literal["error", "drop"] = "error"
 
     _fitted_attribute: ClassVar[str] = "model_"
     _reads_tables: ClassVar[bool] = True
+    _rules: ClassVar[rules.Rules] = {
+        "model": rules.optional(rules.classifier),
+        "coding": rules.words(*CODINGS),
+    }
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, class_weight: Any = None) -> Self:
         """Fit the encoder, then the classifier.
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y, sample_weight, class_weight
             As for :meth:`NaiveBayes.fit`.
 
         Returns
         -------
         self
         """
-        one_of("coding", self.coding, CODINGS)
+        self._check_settings()
+        sample_weight = weigh_classes(X, y, sample_weight, class_weight)
         self._require_y(y)
+        if getattr(self.model, "_estimator_type", "classifier") == "regressor":
+            raise BayesError(f"Encoded takes a classifier, and {type(self.model).__name__} predicts numbers")
         if self.model is None:
             from sklearn.tree import DecisionTreeClassifier
 
@@ -149,7 +159,7 @@ class Encoded(PredictsClasses):
         return np.asarray(self.model_.predict_proba(matrix))
 
     def _matrix(self, source: Source) -> Floats:
-        blocks = self._counter._encoder().blocks(source)
+        blocks = self._counter._encoder().blocks(source, report_unseen=True)
         if self.coding == "codes":
             return np.concatenate([self._codes(block) for block in blocks])
         matrix = self._design.dense(blocks)

@@ -11,7 +11,7 @@ Formula: Σ_h P(c ∣ h, x) P(h ∣ D), and Gibbs' draw
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -19,6 +19,7 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.data.reader import read_table
+from bayeskit.data.unseen import without_unseen_warnings
 from bayeskit.data.vocabulary import sort_values
 from bayeskit.errors import BayesError
 from bayeskit.estimate.prior import normalized
@@ -43,6 +44,7 @@ class _Committee(PredictsClasses):
     cv: Any = 5
 
     _fitted_attribute: ClassVar[str] = "members_"
+    predict_proba: ClassVar[Callable[..., Floats]]
 
     def fit(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit clones of the members and compute their posterior.
@@ -359,7 +361,8 @@ def _cross_validated(member: Any, X: Any, y: Any, weight: Any, cv: Any) -> float
     for learn, test in folds.split(np.zeros(n), labels):
         extra = {} if weight is None else {"sample_weight": np.asarray(weight)[learn]}
         part = clone(member).fit(table.take(learn), labels[learn], **extra)
-        p = np.asarray(part.predict_proba(table.take(test)))
+        with without_unseen_warnings():
+            p = np.asarray(part.predict_proba(table.take(test)))
         label_probability = (p * (labels[test][:, None] == np.asarray(part.classes_))).sum(axis=1)
         log_p = logspace.log(np.clip(label_probability, LEAST_PROBABILITY, 1.0))
         total += float((log_p * (1.0 if weight is None else np.asarray(weight)[test])).sum())

@@ -22,13 +22,15 @@ from bayeskit.data.text.documents import Documents
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.text.tokens import TokenRows, count_documents
 from bayeskit.data.text.word_list import Words
+from bayeskit.data.unseen import without_unseen_warnings
 from bayeskit.data.vocabulary import Value, canonical, sort_values
 from bayeskit.errors import BadFile, BayesError, BayesWarning
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.weighted_evidence import DocumentEM, balance_posteriors, fit_em, sublinear_tf_idf
 from bayeskit.estimate.word_weights import smooth_idf
+from bayeskit.models.base import rules
 from bayeskit.models.base.classifier import Classifier
-from bayeskit.models.base.estimator import PredictsClasses, check_whole_number, clone
+from bayeskit.models.base.estimator import PredictsClasses, clone
 from bayeskit.models.base.persistence import Composite
 from bayeskit.models.base.scoring import first_best
 from bayeskit.models.naive_bayes import NaiveBayes
@@ -184,15 +186,19 @@ class SemiSupervised(Composite, PredictsClasses):
         self.history_ = Table({name: [r[i] for r in history] for i, name in enumerate(HISTORY)})
         return self
 
+    _rules: ClassVar[rules.Rules] = {
+        "folds": rules.whole(0),
+        "verbose": rules.instance((bool, int, np.bool_), "it is True or False"),
+        "weight": rules.optional(rules.number("an unlabeled row counts for a finite number of 0 or more", 0)),
+        "rounds": rules.optional(rules.whole(1)),
+    }
+
     def _check_settings_with(self, model: Any) -> None:
         if not isinstance(model, Classifier):
             raise BayesError(f"classifier={model!r}: give a counting classifier, such as NaiveBayes()")
-        if self.folds != 0 and (not isinstance(self.folds, (int, np.integer)) or self.folds < 2):
+        self._check_settings()
+        if self.folds == 1:
             raise BayesError(f"folds={self.folds!r}: give 2 or more, or 0 for no cross-validation")
-        if self.weight is not None and not 0 <= self.weight < np.inf:
-            raise BayesError(f"weight={self.weight!r}: an unlabeled row counts for a finite number of 0 or more")
-        if self.rounds is not None:
-            check_whole_number("rounds", self.rounds, 1)
 
     def _tell(self) -> Callable[[tuple[int, float, int]], None] | None:
         if not self.verbose:
@@ -268,7 +274,7 @@ class SemiSupervised(Composite, PredictsClasses):
             with warnings.catch_warnings(action="ignore", category=BayesWarning):
                 alone = self._fit_labeled(model, part, inner, classes)
                 together, _ = self._fit_all(model, part, inner, classes)
-            right += [np.sum(alone.predict(held) == truth), np.sum(together.predict(held) == truth)]
+                right += [np.sum(alone.predict(held) == truth), np.sum(together.predict(held) == truth)]
         return AccuracyGain(float(right[0] / len(known)), float(right[1] / len(known)), folds)
 
     def _mixture(self, model: Any, rows: WholeTable) -> tuple[Any, list[tuple[int, float, int]]]:
@@ -400,6 +406,7 @@ def _labels(rows: WholeTable, unlabeled: Any) -> list[Value | None]:
     return labels
 
 
+@without_unseen_warnings()
 def _joint(model: Any, X: Any, classes: tuple[Value, ...]) -> Floats:
     """ln P(x, class) with the classes in this order; −∞ for a class that has gone."""
     scores = model.predict_joint_log_proba(X)
