@@ -139,7 +139,8 @@ class LogisticRegression(Composite, PredictsClasses):
         BayesError
             Without a prior, if columns are collinear or the classes are separable: no finite weights are best.
         """
-        sample_weight = weigh_classes(X, y, sample_weight, class_weight)
+        if class_weight is not None:
+            sample_weight = weigh_classes(X, y, sample_weight, class_weight)
         self._check_settings()
         self._require_y(y)
         if is_sparse(X):

@@ -23,8 +23,6 @@ def weigh_classes(X: Any, y: Any, sample_weight: Any, class_weight: Any) -> Any:
     >>> weigh_classes(None, ["ham", "spam"], [1, 3], {"spam": 5}).tolist()
     [1.0, 15.0]
     """
-    if class_weight is None:
-        return sample_weight
     balanced = isinstance(class_weight, str) and class_weight == "balanced"
     if not balanced and not isinstance(class_weight, Mapping):
         raise BayesError(f'class_weight={class_weight!r}: give "balanced" or a mapping from class to weight')

@@ -357,7 +357,9 @@ class Classifier(ScoresClasses):
             For invalid settings or rows; the model is unchanged.
         """
         self._check_settings()
-        return self._fit_checked(self._labeled(X, y, weigh_classes(X, y, sample_weight, class_weight)))
+        if class_weight is not None:
+            sample_weight = weigh_classes(X, y, sample_weight, class_weight)
+        return self._fit_checked(self._labeled(X, y, sample_weight))
 
     def fit_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
         """Learn from files or another source that need not fit in memory.

@@ -347,9 +347,11 @@ class Estimator:
         return {name: _as_template(value, type(self)) for name, value in self._settings_to_save().items()}
 
     def _check_settings(self) -> None:
-        """Raise an error for invalid settings."""
+        """Raise an error for invalid settings; the defaults are valid."""
+        defaults = _defaults(type(self))
         for name, rule in _rules_of(type(self)).items():
-            rule(name, getattr(self, name))
+            if (value := getattr(self, name)) is not defaults.get(name):
+                rule(name, value)
 
     @classmethod
     def _with_settings(cls, settings: Mapping[str, Any]) -> Self:

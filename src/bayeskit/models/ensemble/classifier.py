@@ -230,7 +230,8 @@ class BayesClassifier(Classifier):
         -------
         self
         """
-        sample_weight = weigh_classes(X, y, sample_weight, class_weight)
+        if class_weight is not None:
+            sample_weight = weigh_classes(X, y, sample_weight, class_weight)
         if groups is None:
             return super().fit(X, y, sample_weight)
         if self.fast is False or any(s is not None for s in (self.n_members, self.n_chains, self.structure)):

@@ -179,7 +179,8 @@ class Calibrated(Wrapper):
         -------
         self
         """
-        sample_weight = weigh_classes(X, y, sample_weight, class_weight)
+        if class_weight is not None:
+            sample_weight = weigh_classes(X, y, sample_weight, class_weight)
         self._check_settings()
         if hasattr(self.model, "_read_sequences"):
             raise BayesError(

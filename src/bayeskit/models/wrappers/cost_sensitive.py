@@ -121,7 +121,8 @@ class CostSensitive(Wrapper):
         self
         """
         self._check_settings()
-        sample_weight = weigh_classes(X, y, sample_weight, class_weight)
+        if class_weight is not None:
+            sample_weight = weigh_classes(X, y, sample_weight, class_weight)
         if hasattr(self.classifier, "_observe"):
             raise BayesError("CostSensitive decides for rows, and a HiddenMarkovModel has a state for every step")
         vars(self).pop("positive_", None)

@@ -109,7 +109,8 @@ class DiscriminativeWeights(Wrapper):
         -------
         self
         """
-        sample_weight = weigh_classes(X, y, sample_weight, class_weight)
+        if class_weight is not None:
+            sample_weight = weigh_classes(X, y, sample_weight, class_weight)
         self._check_settings()
         nb = NaiveBayes() if self.nb is None else clone(self.nb)
         self._require_y(y)

@@ -86,7 +86,8 @@ class Encoded(PredictsClasses):
         self
         """
         self._check_settings()
-        sample_weight = weigh_classes(X, y, sample_weight, class_weight)
+        if class_weight is not None:
+            sample_weight = weigh_classes(X, y, sample_weight, class_weight)
         self._require_y(y)
         if getattr(self.model, "_estimator_type", "classifier") == "regressor":
             raise BayesError(f"Encoded takes a classifier, and {type(self.model).__name__} predicts numbers")
