@@ -6,7 +6,7 @@ Formula: P(class ∣ sequence) ∝ P(class) · P(sequence ∣ model of the class
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
@@ -24,8 +24,9 @@ from bayeskit.evaluate.evaluation import Evaluation
 from bayeskit.evaluate.leave_one_out import leave_one_out
 from bayeskit.explain.evidence import Explanations, class_position
 from bayeskit.explain.overview import percent
+from bayeskit.models.base import rules, scoring
 from bayeskit.models.base.available import available_if, unavailable
-from bayeskit.models.base.classifier import ScoresClasses, class_array
+from bayeskit.models.base.classifier import class_array
 from bayeskit.models.base.estimator import clone, seed_of
 from bayeskit.models.base.persistence import Composite
 from bayeskit.sequence.base import SequenceModel, nothing_left_error
@@ -37,7 +38,7 @@ from bayeskit.tables import Figure, Grid, ProbabilityTable, Table, class_header
 from bayeskit.tally.plan import Space, format_times
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import GONE
-from bayeskit.typing import Array, Floats
+from bayeskit.typing import Array, Floats, Ints
 from bayeskit.undecidable import refuse_no_numbers
 
 
@@ -133,7 +134,7 @@ def _is_counted(classifier: Any) -> bool:
 
 
 @dataclass(eq=False, repr=False)
-class SequenceClassifier(SequenceModel, Composite, ScoresClasses):
+class SequenceClassifier(SequenceModel, Composite):
     """Classify whole sequences with one sequence model per class and Bayes' rule.
 
     With Markov chains the classifier learns, forgets and merges exactly, and has closed-form leave-one-out scores. The
@@ -184,6 +185,10 @@ class SequenceClassifier(SequenceModel, Composite, ScoresClasses):
     sequence: str | None = None
     order: str | None = None
 
+    params_: ClassPrior = field(init=False)
+
+    _estimator_type = "classifier"
+    _rules: ClassVar[rules.Rules] = rules.SCORING
     _rows_are: ClassVar[str] = "sequences"
     _fitted_attribute: ClassVar[str] = "models_"
     _fit_takes: ClassVar[str] = "sequences and classes"
@@ -312,6 +317,87 @@ class SequenceClassifier(SequenceModel, Composite, ScoresClasses):
         return self
 
     # -- prediction ----------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> Array:
+        """Predict the most probable class of each sequence; the setting ``ties`` decides between equals.
+
+        Parameters
+        ----------
+        X : sequences
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+        """
+        return scoring.most_probable(self, X)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the posterior P(class | sequence) of each sequence.
+
+        Parameters
+        ----------
+        X : sequences
+
+        Returns
+        -------
+        ndarray of shape (n_sequences, n_classes)
+            In the order of ``classes_``.
+        """
+        return scoring.posterior(self, X)
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Return ln P(class | sequence) of each sequence.
+
+        Parameters
+        ----------
+        X : sequences
+
+        Returns
+        -------
+        ndarray of shape (n_sequences, n_classes)
+        """
+        return scoring.log_posterior(self, X)
+
+    def predict_joint_log_proba(self, X: Any) -> Floats:
+        """Return ln P(sequence, class) of each sequence, −∞ where impossible.
+
+        Parameters
+        ----------
+        X : sequences
+
+        Returns
+        -------
+        ndarray of shape (n_sequences, n_classes)
+        """
+        return scoring.joint_scores(self, X)
+
+    def score_samples(self, X: Any) -> Floats:
+        """Return ln p(sequence) of each sequence.
+
+        Parameters
+        ----------
+        X : sequences
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+        """
+        return scoring.log_evidence(self, X)
+
+    def probabilities(self, row: Any, joint: bool = False) -> dict[Any, float]:
+        """Return the probability of each class by name, for one sequence.
+
+        Parameters
+        ----------
+        row : sequences with one sequence
+        joint : bool, default=False
+            Return P(sequence, class), which is not normalized, instead of P(class | sequence).
+
+        Returns
+        -------
+        dict of class to float
+        """
+        return scoring.probabilities_by_name(self, row, joint)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on labeled sequences.
@@ -489,6 +575,18 @@ class SequenceClassifier(SequenceModel, Composite, ScoresClasses):
         scores = np.asarray(scores + self.params_.log_prior)
         refuse_no_numbers(scores, 0, self.classes_)
         yield self._contents(sequences), scores
+
+    def _choose(self, scores: Floats, block: Block) -> Ints:
+        """Return the class of each sequence by its scores."""
+        return scoring.best_class(scores, block, self.ties == "random", scoring.tie_seed(self))
+
+    def _tempered(self, scores: Floats) -> Floats:
+        """Divide log scores by the temperature."""
+        return scores / self.temperature
+
+    def _prior_setting(self) -> Any:
+        """Return the class prior to use."""
+        return self.prior
 
     def _contents(self, sequences: Sequences, labels: Array | None = None) -> Block:
         """Return a block with one row per sequence and a hash of its content, by which ties are drawn."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, cast
 
 import numpy as np
 
@@ -43,7 +43,21 @@ from bayeskit.models.base import rules
 from bayeskit.models.base.available import available_if
 from bayeskit.models.base.class_weight import weigh_classes
 from bayeskit.models.base.estimator import Estimator, clone, seed_of
-from bayeskit.models.base.scoring import best_class, first_best, record_scores, scored_there, tie_seed
+from bayeskit.models.base.scoring import (
+    best_class,
+    first_best,
+    joint_scores,
+    log_evidence,
+    log_posterior,
+    log_posterior_of,
+    most_probable,
+    posterior,
+    probabilities_by_name,
+    record_scores,
+    scored_there,
+    stacked,
+    tie_seed,
+)
 from bayeskit.storage.model_file import State
 from bayeskit.tables import ProbabilityTable, Table, class_header, escaped, left_out
 from bayeskit.tally.plan import Plan
@@ -81,168 +95,8 @@ def _are_cuts(way: Any) -> bool:
     return isinstance(way, (Sequence, np.ndarray)) and not any(isinstance(part, str) for part in way)
 
 
-class ScoresClasses(Estimator):
-    """Predictions of classes from blocks of log scores, which ``_score(X)`` of the model yields."""
-
-    _estimator_type = "classifier"
-    _rules: ClassVar[rules.Rules] = {
-        "undecidable": rules.words("prior", "nan", "error"),
-        "ties": rules.words("first", "random"),
-        "n_threads": rules.threads,
-        "temperature": rules.temperature,
-    }
-
-    # settings, and what a subclass defines
-    undecidable: Literal["prior", "nan", "error"]
-    ties: Literal["first", "random"]
-    temperature: float
-    prior: Any
-    params_: Any
-    classes_: Array
-    _score: ClassVar[Callable[..., Iterator[tuple[Block, Floats]]]]
-    _scored_there: ClassVar[Callable[..., Any]]
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Return the posterior P(class | x) of each row.
-
-        Parameters
-        ----------
-        X : table or array of shape (n_rows, n_columns)
-            As for :meth:`fit`; one dict is one row. Absent columns are missing cells.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes)
-            In the order of ``classes_``. For a Spark or Dask frame: the frame with a column ``p_<class>`` per class.
-        """
-        if self._reads_tables and is_cluster_frame(X):
-            return self._scored_there(X, "predict_proba")
-        if type(X) is dict and (scores := record_scores(self, X)) is not None:
-            proba, evidence = logspace.normalize(self._tempered(scores))
-            if evidence[0] > -np.inf:
-                return proba
-        parts, impossible = [], Impossible(self.undecidable)
-        whole = _room_for(X, len(self.classes_)) if self._reads_tables else None
-        for block, scores in self._score(X):
-            out = None if whole is None else whole[block.start : block.start + block.n_rows]
-            proba, evidence = logspace.normalize(self._tempered(scores), self._threads(), out)
-            impossible.settle(proba, evidence, block.start, logspace.exp(self.params_.log_prior))
-            parts.append(proba)
-        impossible.tell()
-        return stacked(parts, len(self.classes_)) if whole is None else whole
-
-    def probabilities(self, row: Any, joint: bool = False) -> dict[Any, float]:
-        """Return the probability of each class by name, for one row.
-
-        Parameters
-        ----------
-        row : dict, or rows with one row
-        joint : bool, default=False
-            Return P(x, class), which is not normalized, instead of P(class | x).
-
-        Returns
-        -------
-        dict of class to float
-        """
-        found = logspace.exp(self.predict_joint_log_proba(row)) if joint else self.predict_proba(row)
-        if len(found) != 1:
-            raise BayesError(f"probabilities names those of one row, and there are {len(found):,}: pass one of them")
-        return dict(zip(self.classes_.tolist(), np.asarray(found)[0].tolist(), strict=True))
-
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Return ln P(class | x) of each row.
-
-        Parameters
-        ----------
-        X
-            As for :meth:`predict_proba`.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes)
-        """
-        parts, impossible = [], Impossible(self.undecidable)
-        for block, scores in self._score(X):
-            parts.append(self._log_posterior(scores, block.start, impossible))
-        impossible.tell()
-        return stacked(parts, len(self.classes_))
-
-    def _log_posterior(self, scores: Floats, start: int, impossible: Impossible) -> Floats:
-        """Normalize scores, shape (n_rows, n_classes), to ln P(class | x); impossible rows follow the setting."""
-        log_proba, evidence = logspace.log_normalize(self._tempered(scores))
-        log_prior = logspace.log_normalize(self.params_.log_prior[None])[0][0]
-        impossible.settle(log_proba, evidence, start, log_prior)
-        return log_proba
-
-    def predict(self, X: Any) -> Array:
-        """Predict the most probable class of each row; the setting ``ties`` decides between equals.
-
-        Parameters
-        ----------
-        X
-            As for :meth:`predict_proba`.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            For a Spark or Dask frame: the frame with the column ``predicted``.
-        """
-        if self._reads_tables and is_cluster_frame(X):
-            return self._scored_there(X, "predict")
-        one = record_scores(self, X) if type(X) is dict and self.ties == "first" else None
-        if one is not None and one.max() > -np.inf:
-            return self.classes_[first_best(one)]
-        chosen, impossible = [], Impossible(self.undecidable)
-        for block, scores in self._score(X):
-            impossible.settle(scores, scores.max(axis=1), block.start, self.params_.log_prior)
-            chosen.append(best_class(np.nan_to_num(scores, nan=-np.inf), block, self.ties == "random", tie_seed(self)))
-        impossible.tell()
-        return self.classes_[np.concatenate(chosen)] if chosen else self.classes_[:0]
-
-    def predict_joint_log_proba(self, X: Any) -> Floats:
-        """Return ln P(x, class) of each row, −∞ where impossible.
-
-        Parameters
-        ----------
-        X
-            As for :meth:`predict_proba`.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes)
-        """
-        return stacked([scores for _, scores in self._score(X)], len(self.classes_))
-
-    def score_samples(self, X: Any) -> Floats:
-        """Return ln p(x) of each row.
-
-        Parameters
-        ----------
-        X
-            As for :meth:`predict_proba`.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-        """
-        parts = [logspace.log_sum_exp(scores) for _, scores in self._score(X)]
-        return np.concatenate(parts) if parts else np.zeros(0)
-
-    def _choose(self, scores: Floats, block: Block) -> Ints:
-        """Return the class of each row by its scores; the setting ``ties`` decides between equals."""
-        return best_class(scores, block, self.ties == "random", tie_seed(self), self._threads())
-
-    def _prior_setting(self) -> Any:
-        """Return the class prior to use."""
-        return self.prior
-
-    def _tempered(self, scores: Floats) -> Floats:
-        """Divide log scores by the temperature."""
-        return scores if self.temperature == 1 else scores / self.temperature
-
-
 @dataclass(eq=False, repr=False, kw_only=True)
-class Classifier(ScoresClasses):
+class Classifier(Estimator):
     """The base of classifiers of tables, which learn, forget and merge rows through a tally.
 
     A model defines ``_plan(schema)`` (the statistics to count), ``_estimate(tally)`` (the parameters, a function of
@@ -295,6 +149,7 @@ class Classifier(ScoresClasses):
     params_: Any = field(init=False)
     classes_: Array = field(init=False)
 
+    _estimator_type = "classifier"
     _fitted_attribute: ClassVar[str] = "tally_"
     _fit_takes: ClassVar[str] = "rows and classes"
     _reads_tables: ClassVar[bool] = True
@@ -308,6 +163,7 @@ class Classifier(ScoresClasses):
     _column_table: ClassVar[Callable[..., Any]]
     _write_factors: ClassVar[Callable[..., Any]]
     _rules: ClassVar[rules.Rules] = {
+        **rules.SCORING,
         "unseen": rules.words("ignore", "smooth", "error"),
         "unlabeled": rules.words("error", "drop"),
         "memory_limit": rules.optional(rules.memory),
@@ -732,6 +588,116 @@ class Classifier(ScoresClasses):
 
     # -- prediction ----------------------------------------------------------------------------------
 
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the posterior P(class | x) of each row.
+
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+            As for :meth:`fit`; one dict is one row. Absent columns are missing cells.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            In the order of ``classes_``. For a Spark or Dask frame: the frame with a column ``p_<class>`` per class.
+        """
+        if self._reads_tables and is_cluster_frame(X):
+            return self._scored_there(X, "predict_proba")
+        if type(X) is dict and (scores := record_scores(self, X)) is not None:
+            proba, evidence = logspace.normalize(self._tempered(scores))
+            if evidence[0] > -np.inf:
+                return proba
+        return posterior(self, X, _room_for(X, len(self.classes_)) if self._reads_tables else None)
+
+    def probabilities(self, row: Any, joint: bool = False) -> dict[Any, float]:
+        """Return the probability of each class by name, for one row.
+
+        Parameters
+        ----------
+        row : dict, or rows with one row
+        joint : bool, default=False
+            Return P(x, class), which is not normalized, instead of P(class | x).
+
+        Returns
+        -------
+        dict of class to float
+        """
+        return probabilities_by_name(self, row, joint)
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Return ln P(class | x) of each row.
+
+        Parameters
+        ----------
+        X
+            As for :meth:`predict_proba`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
+        return log_posterior(self, X)
+
+    def predict(self, X: Any) -> Array:
+        """Predict the most probable class of each row; the setting ``ties`` decides between equals.
+
+        Parameters
+        ----------
+        X
+            As for :meth:`predict_proba`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            For a Spark or Dask frame: the frame with the column ``predicted``.
+        """
+        if self._reads_tables and is_cluster_frame(X):
+            return self._scored_there(X, "predict")
+        one = record_scores(self, X) if type(X) is dict and self.ties == "first" else None
+        if one is not None and one.max() > -np.inf:
+            return self.classes_[first_best(one)]
+        return most_probable(self, X)
+
+    def predict_joint_log_proba(self, X: Any) -> Floats:
+        """Return ln P(x, class) of each row, −∞ where impossible.
+
+        Parameters
+        ----------
+        X
+            As for :meth:`predict_proba`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
+        return joint_scores(self, X)
+
+    def score_samples(self, X: Any) -> Floats:
+        """Return ln p(x) of each row.
+
+        Parameters
+        ----------
+        X
+            As for :meth:`predict_proba`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        return log_evidence(self, X)
+
+    def _choose(self, scores: Floats, block: Block) -> Ints:
+        """Return the class of each row by its scores; the setting ``ties`` decides between equals."""
+        return best_class(scores, block, self.ties == "random", tie_seed(self), self._threads())
+
+    def _prior_setting(self) -> Any:
+        """Return the class prior to use."""
+        return cast(Any, self).prior
+
+    def _tempered(self, scores: Floats) -> Floats:
+        """Divide log scores by the temperature."""
+        return scores if self.temperature == 1 else scores / self.temperature
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on rows.
 
@@ -767,7 +733,7 @@ class Classifier(ScoresClasses):
         """
         rows, labels, weights = self._rows_and_labels(X, y, sample_weight)
         scores, impossible = self.predict_joint_log_proba(rows), Impossible(self.undecidable)
-        log_proba = self._log_posterior(scores, 0, impossible)
+        log_proba = log_posterior_of(self, scores, 0, impossible)
         impossible.tell()
         joint, conditional = (
             np.column_stack([log_p, np.full(len(labels), -np.inf)])[np.arange(len(labels)), labels]
@@ -1086,13 +1052,6 @@ def class_array(classes: tuple[Value, ...]) -> Array:
     """
     array = np.array(classes)
     return array if array.tolist() == list(classes) else np.array(classes, dtype=object)
-
-
-def stacked(parts: list[Floats], n_classes: int) -> Floats:
-    """Concatenate the scores of all blocks, shape (n_rows, n_classes)."""
-    if len(parts) == 1:
-        return parts[0]
-    return np.concatenate(parts) if parts else np.zeros((0, n_classes))
 
 
 def refuse_no_counts(tally: Any) -> None:

@@ -163,3 +163,12 @@ def structure(name: str, value: object) -> None:
     """Refuse what is no mapping from a column to its parents."""
     if not isinstance(value, Mapping):
         raise BayesError(f"{name}={value!r}: give a mapping from each column to a list of its parents, or None")
+
+
+SCORING: Rules = {
+    "undecidable": words("prior", "nan", "error"),
+    "ties": words("first", "random"),
+    "n_threads": threads,
+    "temperature": temperature,
+}
+"""Rules of the settings by which log scores become probabilities and classes."""

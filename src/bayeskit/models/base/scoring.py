@@ -1,4 +1,4 @@
-"""From log scores to classes: ties, single records and the frames of a cluster.
+"""From log scores to probabilities and classes: ties, single records and the frames of a cluster.
 
 Scores within 1e-12 · max(1, |score|) of the best are a tie: sums of floats lose over a third of exact ties.
 
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit import kernels
+from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
 from bayeskit.engines.engine import engine_of_frame
 from bayeskit.errors import BayesError
@@ -31,6 +31,7 @@ from bayeskit.models.base.estimator import seed_of
 from bayeskit.tally.row_hash import mix_bits
 from bayeskit.tolerance import TIE
 from bayeskit.typing import Array, Floats, Ints
+from bayeskit.undecidable import Impossible
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -98,6 +99,73 @@ def _row_hash(block: Block, rows: Array, seed: int) -> npt.NDArray[np.uint64]:
 
 def _mix(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     return mix_bits(x + np.uint64(0x9E3779B97F4A7C15))
+
+
+def posterior(model: Any, X: Any, out: Floats | None = None) -> Floats:
+    """Return P(class | x), shape (n_rows, n_classes), from the blocks of scores that ``model._score(X)`` yields.
+
+    ``out`` receives the result if the number of rows is known.
+    """
+    parts, impossible = [], Impossible(model.undecidable)
+    for block, scores in model._score(X):
+        part = None if out is None else out[block.start : block.start + block.n_rows]
+        proba, evidence = logspace.normalize(model._tempered(scores), model._threads(), part)
+        impossible.settle(proba, evidence, block.start, logspace.exp(model.params_.log_prior))
+        parts.append(proba)
+    impossible.tell()
+    return stacked(parts, len(model.classes_)) if out is None else out
+
+
+def log_posterior(model: Any, X: Any) -> Floats:
+    """Return ln P(class | x), shape (n_rows, n_classes)."""
+    impossible = Impossible(model.undecidable)
+    parts = [log_posterior_of(model, scores, block.start, impossible) for block, scores in model._score(X)]
+    impossible.tell()
+    return stacked(parts, len(model.classes_))
+
+
+def log_posterior_of(model: Any, scores: Floats, start: int, impossible: Impossible) -> Floats:
+    """Normalize scores, shape (n_rows, n_classes), to ln P(class | x); impossible rows follow the setting."""
+    log_proba, evidence = logspace.log_normalize(model._tempered(scores))
+    log_prior = logspace.log_normalize(model.params_.log_prior[None])[0][0]
+    impossible.settle(log_proba, evidence, start, log_prior)
+    return log_proba
+
+
+def most_probable(model: Any, X: Any) -> Array:
+    """Return the most probable class of each row; the setting ``ties`` decides between equals."""
+    chosen, impossible = [], Impossible(model.undecidable)
+    for block, scores in model._score(X):
+        impossible.settle(scores, scores.max(axis=1), block.start, model.params_.log_prior)
+        chosen.append(best_class(np.nan_to_num(scores, nan=-np.inf), block, model.ties == "random", tie_seed(model)))
+    impossible.tell()
+    return model.classes_[np.concatenate(chosen)] if chosen else model.classes_[:0]
+
+
+def joint_scores(model: Any, X: Any) -> Floats:
+    """Return ln P(x, class), shape (n_rows, n_classes)."""
+    return stacked([scores for _, scores in model._score(X)], len(model.classes_))
+
+
+def log_evidence(model: Any, X: Any) -> Floats:
+    """Return ln p(x), shape (n_rows,)."""
+    parts = [logspace.log_sum_exp(scores) for _, scores in model._score(X)]
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def probabilities_by_name(model: Any, row: Any, joint: bool) -> dict[Any, float]:
+    """Return P(class | x), or P(x, class), of one row by class."""
+    found = logspace.exp(model.predict_joint_log_proba(row)) if joint else model.predict_proba(row)
+    if len(found) != 1:
+        raise BayesError(f"probabilities names those of one row, and there are {len(found):,}: pass one of them")
+    return dict(zip(model.classes_.tolist(), np.asarray(found)[0].tolist(), strict=True))
+
+
+def stacked(parts: list[Floats], n_classes: int) -> Floats:
+    """Concatenate the scores of all blocks, shape (n_rows, n_classes)."""
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate(parts) if parts else np.zeros((0, n_classes))
 
 
 PLAIN = {str, int, float, bool, type(None)}

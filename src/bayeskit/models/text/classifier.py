@@ -31,10 +31,10 @@ from bayeskit.explain.work import AveragedWork, Work
 from bayeskit.export.scoring_form import ScoringForm
 from bayeskit.models.base import Classifier, rules
 from bayeskit.models.base.available import available_if, conditional_property
-from bayeskit.models.base.classifier import stacked
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.left_out import LeftOutRows
 from bayeskit.models.base.persistence import classifier_form, refuse_random_ties
+from bayeskit.models.base.scoring import stacked
 from bayeskit.models.logistic_form import LogisticForm, words_form
 from bayeskit.models.text import documents, explanations, recipe
 from bayeskit.models.text.recipe import LeftOutBatch, Recipe, TextParameters, TrainingSource
