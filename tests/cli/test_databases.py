@@ -37,6 +37,15 @@ def test_a_query_is_fitted_learned_forgotten_evaluated_and_predicted(folder, bay
     assert bayes("predict", "there.bayes", "shop.duckdb", "--query", QUERY).out.count("\n") == 15
 
 
+def test_models_are_compared_on_a_query_and_on_a_pipe(folder, bayes):
+    words = ("-t", "play", "--models", "naive,tree", "--folds", 3, "--json")
+    asked = bayes("compare", "shop.duckdb", "--query", QUERY, *words).json
+    piped = bayes("compare", "-", *words, stdin=(folder / "tennis.csv").read_bytes()).json
+    read = bayes("compare", "tennis.csv", *words).json
+    assert asked["rows"] == piped["rows"] == read["rows"] == [14]
+    assert asked["log_loss"] == piped["log_loss"] == read["log_loss"]
+
+
 def test_a_database_counts_itself_on_wish(folder, bayes):
     bayes("fit", "shop.duckdb", "--query", QUERY, "-t", "play", "-o", "there.bayes", "--push")
     assert bk.load(folder / "there.bayes").tally_ == bk.load(folder / "days.bayes").tally_

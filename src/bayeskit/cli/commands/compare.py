@@ -100,8 +100,10 @@ def tables_of(data: list[str], target: str, reading: Reading) -> dict[str, Any]:
 
     tables: dict[str, Any] = {}
     for path in data:
-        for file in open_data([path], target, reading).files:
-            source = open_data([path if path == "-" else file.place.name], target, reading)
+        given = open_data([path], target, reading)
+        files = getattr(given, "files", ())  # a database has none
+        several = len(files) > 1
+        for source in [open_data([file.place.name], target, reading) for file in files] if several else [given]:
             batch = read_batch(source)
             name = Path(source.name).name.partition(".")[0] or source.name
             tables[name if name not in tables else source.name] = pa.table({**batch.columns, target: batch.labels})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -125,11 +126,14 @@ def _picture(evaluation: Any) -> Any:
 
 
 def _evaluate(model: Any, source: Any, method: str) -> Any:
-    from bayeskit.errors import BayesError, NotLearned
+    from bayeskit.errors import BayesError, BayesWarning, NotLearned
     from bayeskit.evaluate.cross_validation import evaluate_rows
 
     try:
-        return evaluate_rows(model, source, method)
+        with warnings.catch_warnings():
+            # The remark of the evaluation, which is printed with its scores.
+            warnings.filterwarnings("ignore", "They are scored as they are", BayesWarning)
+            return evaluate_rows(model, source, method)
     except NotLearned as problem:
         text = f"{str(problem).removesuffix('.')}. If the rows are new to the model, use --held-out."
         raise NotLearned(text) from None
