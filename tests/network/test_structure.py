@@ -203,6 +203,23 @@ def test_numbers_are_cut_into_intervals():
     assert max(net.posterior({"x": 2.0})["y"].values()) > 0.7
 
 
+@pytest.mark.parametrize("search", ["tabu", "order", "exact"])
+@pytest.mark.parametrize("score", ["bdeu", "bic"])
+def test_the_first_of_equal_columns_is_the_parent_of_what_depends_on_them(search, score):
+    rng = np.random.default_rng(3)
+    state = rng.integers(0, 3, 2000)
+    below = {f"child{i}": np.where(rng.random(2000) < 0.8, state, rng.integers(0, 3, 2000)) for i in range(4)}
+    for first, second in (("state", "code"), ("code", "state")):
+        rows = {first: state, **below, second: (state + 1) % 3}
+        for seed in range(3):
+            net = learn_network(rows, search=search, score=score, roles="categorical", random_state=seed)
+            assert {frozenset(edge) for edge in net.edges} == {frozenset((first, name)) for name in (*below, second)}
+            assert (first, second) in net.edges
+            assert structure_score(net, rows, score, roles="categorical").score == pytest.approx(net.search_.value)
+    tiers = [["code"], ["state"]]
+    assert ("code", "state") in learn_network(rows, search=search, roles="categorical", tiers=tiers).edges
+
+
 def test_incomplete_rows_are_counted_in_a_warning():
     data = random_table(0, 3, 50)
     data["x0"][7] = None
@@ -219,7 +236,7 @@ def test_constant_columns_and_few_rows_are_answered():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"score": "bde"}, "score='bde' is not one of bdeu"),
+        ({"score": "bde"}, "score='bde' is not one of 'bdeu'"),
         ({"search": "ordr"}, "did you mean order"),
         ({"max_parents": 9}, "max_parents=9: give a whole number from 0 to 7"),
         ({"required": [("x0", "x9")]}, "'x9', which is no column"),

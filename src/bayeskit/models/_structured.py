@@ -492,18 +492,22 @@ class StructuredClassifier(CodedClassifier):
         return self._context_table(column, {name: self._value_names(name)[i] for name, i in paths}, counts, shares)
 
     def describe_structure(self) -> StructureDescription:
-        """Describe the parents of each column.
+        """Describe the parents of each column, and of the class where it has some.
 
         Returns
         -------
         StructureDescription
         """
-        parents = self.parents_
+        sentence, parents = self._structure_table()
         table = Table({"column": list(parents), "parents": [", ".join(names) or None for names in parents.values()]})
+        return StructureDescription(sentence, table, graph=self._graph({}))
+
+    def _structure_table(self) -> tuple[str, Mapping[str, Sequence[str]]]:
+        """Return a sentence on the structure, and the parents to list."""
+        parents = self.parents_
         left_out = [name for name in self.schema_.used if name not in parents]
         rest = f"; without {', '.join(left_out)}" if left_out else ""
-        sentence = f"each column depends on the class and on its parents{rest}"
-        return StructureDescription(sentence, table, graph=self._graph({}))
+        return f"each column depends on the class and on its parents{rest}", parents
 
     def _graph(self, bits: Mapping[tuple[str, str], float]) -> StructureGraph:
         """Return the graph of the parents, with the bits of some arcs."""

@@ -10,7 +10,7 @@ Formula: P(c ∣ x) by a network over class and columns
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
@@ -29,7 +29,7 @@ from bayeskit.estimate.formulas import WrittenFactor
 from bayeskit.estimate.marginal_likelihood import hyperparameters, log_class_evidence, log_evidence
 from bayeskit.estimate.sampling import draw_slots
 from bayeskit.estimate.smoothing import as_smoothing
-from bayeskit.explain.structure import StructureDescription, StructureGraph, graph_of_columns
+from bayeskit.explain.structure import StructureGraph, graph_of_columns
 from bayeskit.export.scoring_form import ScoringForm
 from bayeskit.memory import Need, check_memory
 from bayeskit.models._structured import (
@@ -429,17 +429,6 @@ class NetworkClassifier(StructuredClassifier):
 
     @available_if(lambda model: not model._class_has_parents(), "the class has parents, and a table instead of a prior")
     def with_prior(self, prior: Any) -> Self:
-        """Return a new model with another class prior, from the same tally.
-
-        Parameters
-        ----------
-        prior : str, mapping or smoothing rule
-            As the setting ``prior``.
-
-        Returns
-        -------
-        classifier
-        """
         return super().with_prior(prior)
 
     # -- scores ------------------------------------------------------------------------------------------
@@ -498,17 +487,6 @@ class NetworkClassifier(StructuredClassifier):
         return free + sum(t.n_free * (1 if isinstance(t, SharedTable) else n_classes) for t in params.tables.values())
 
     def log_marginal_likelihood(self) -> float:
-        """Return the log marginal likelihood ln P(data | arcs), with ``smoothing`` as Dirichlet prior.
-
-        Returns
-        -------
-        float
-
-        Raises
-        ------
-        BayesError
-            If cells are missing, and for smoothing 0, "auto" and "back-off", which are no priors.
-        """
         total, table, tally = super().log_marginal_likelihood(), self.params_.class_table, self.tally_
         if table is None:
             return total
@@ -529,17 +507,8 @@ class NetworkClassifier(StructuredClassifier):
         names = {name: self._value_names(name)[i] for name, i in paths}
         return self._context_table(column, names, contexts.counts[-1], shares)
 
-    def describe_structure(self) -> StructureDescription:
-        """Describe the parents of each column and of the class.
-
-        Returns
-        -------
-        StructureDescription
-        """
-        target, parents = self.schema_.target.name, self._all_parents()
-        table = Table({"column": list(parents), "parents": [", ".join(names) or None for names in parents.values()]})
-        sentence = f"the network: parents of {target} and of each column"
-        return StructureDescription(sentence, table, graph=self._graph({}))
+    def _structure_table(self) -> tuple[str, Mapping[str, Sequence[str]]]:
+        return f"the network: parents of {self.schema_.target.name} and of each column", self._all_parents()
 
     def _all_parents(self) -> dict[str, tuple[str, ...]]:
         target, edges = self.schema_.target.name, self.edges_

@@ -69,11 +69,15 @@ def read_bif(path: str | Path, *, memory_limit: int = MEMORY_LIMIT) -> BayesianN
     ...     print(read_bif(Path(folder, "a.bif")).posterior()["a"])
     {'yes': 0.2, 'no': 0.8}
     """
+    return parse_bif(read_text(path), str(path), memory_limit=memory_limit)
+
+
+def read_text(path: str | Path) -> str:
+    """Read a file as text in UTF-8."""
     try:
-        text = read_bytes(path).decode("utf-8-sig")
+        return read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise BadFile(f"{str(path)!r} is no text in UTF-8, so it is no .bif file") from None
-    return parse_bif(text, str(path), memory_limit=memory_limit)
+        raise BadFile(f"{str(path)!r} is no text in UTF-8, and so no file of a network") from None
 
 
 def parse_bif(text: str, name: str = "the text", *, memory_limit: int = MEMORY_LIMIT) -> BayesianNetwork:

@@ -67,11 +67,14 @@ class CodedTable:
         """Return the number of rows without missing cells."""
         return len(self.complete[0])
 
-    def counts(self, names: Sequence[int], columns: Sequence[Array] | None = None) -> Array:
+    def counts(self, names: Sequence[int], columns: Mapping[int, Array] | None = None) -> Array:
         """Count combinations of values of some columns, shape (values of each column …)."""
         shape = tuple(int(self.n_values[v]) for v in names)
-        columns = self.complete if columns is None else columns
-        cells = np.ravel_multi_index([columns[v] for v in names], shape) if names else np.zeros(self.n_complete, int)
+        cells = (
+            np.ravel_multi_index([(columns or self.complete)[v] for v in names], shape)
+            if names
+            else np.zeros(self.n_complete, int)
+        )
         return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
 
     def parents(self, graph: Bools) -> dict[str, list[str]]:

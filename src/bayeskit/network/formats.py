@@ -15,10 +15,10 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from bayeskit.errors import BadFile, BayesError
-from bayeskit.network.bif import NetworkReader, check_is_network, parse_bif, to_bif
+from bayeskit.network.bif import NetworkReader, check_is_network, parse_bif, read_text, to_bif
 from bayeskit.network.query import QueryToken
 from bayeskit.network.variable_elimination import MEMORY_LIMIT
-from bayeskit.storage.files import read_bytes, write_file
+from bayeskit.storage.files import write_file
 from bayeskit.typing import Floats
 
 if TYPE_CHECKING:
@@ -47,11 +47,7 @@ def read_network(path: str | Path, *, memory_limit: int = MEMORY_LIMIT) -> Bayes
         If the file is malformed.
     """
     parse = _format_of(path).parse
-    try:
-        text = read_bytes(path).decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise BadFile(f"{str(path)!r} is no text in UTF-8") from None
-    return parse(text, str(path), memory_limit=memory_limit)
+    return parse(read_text(path), str(path), memory_limit=memory_limit)
 
 
 def write_network(network: BayesianNetwork, path: str | Path) -> None:

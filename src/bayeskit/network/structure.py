@@ -24,7 +24,7 @@ from bayeskit.estimate.family_scores import SCORES, family_score, log_likelihood
 from bayeskit.estimate.information import NATS_IN_A_BIT
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.estimate.trees import best_tree
-from bayeskit.nearest import did_you_mean, nearest
+from bayeskit.nearest import nearest
 from bayeskit.network.coded_table import CodedTable, read_arcs, read_rows
 from bayeskit.network.em import fill_in, fit_rows
 from bayeskit.network.equivalence import PartialGraph, adjacency, orient, partial_graph
@@ -32,6 +32,7 @@ from bayeskit.network.graph import DirectedGraph
 from bayeskit.network.network import BayesianNetwork
 from bayeskit.network.variable_elimination import MEMORY_LIMIT
 from bayeskit.progress import Bar, check_progress
+from bayeskit.settings import check_whole_number, one_of
 from bayeskit.typing import Array, Bools
 
 Edge = tuple[str, str]
@@ -92,11 +93,11 @@ class SearchSettings:
     random_state: int = 0
 
     def __post_init__(self) -> None:
-        _one_of("score", self.score, SCORES)
-        _one_of("search", self.search, (*SEARCHES, "none"))
-        _check_number("max_parents", self.max_parents, 0, MOST_PARENTS)
-        _check_number("n_restarts", self.n_restarts, 0, 10**6)
-        _check_number("random_state", self.random_state, 0, 2**63 - 1)
+        one_of("score", self.score, SCORES)
+        one_of("search", self.search, (*SEARCHES, "none"))
+        check_whole_number("max_parents", self.max_parents, 0, MOST_PARENTS)
+        check_whole_number("n_restarts", self.n_restarts, 0, 10**6)
+        check_whole_number("random_state", self.random_state, 0, 2**63 - 1)
         if not is_number(self.equivalent_sample_size) or not 0 < self.equivalent_sample_size < 1e9:
             raise BayesError(f"equivalent_sample_size={self.equivalent_sample_size!r}: give a number above 0")
 
@@ -152,16 +153,6 @@ def _check_acyclic(names: Sequence[str], edges: Sequence[Edge], what: str) -> No
         raise BayesError(f"{what} run in a circle: {ring}. Turn or drop one of them.")
 
 
-def _one_of(setting: str, value: Any, known: Sequence[str]) -> None:
-    if not isinstance(value, str) or value not in known:
-        raise BayesError(f"{setting}={value!r} is not one of {', '.join(known)}{did_you_mean(value, known)}")
-
-
-def _check_number(setting: str, value: Any, least: int, most: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
-        raise BayesError(f"{setting}={value!r}: give a whole number from {least} to {most}")
-
-
 def learn_network(
     data: Any,
     *,
@@ -215,7 +206,8 @@ def learn_network(
     cuts : default=("frequency", 5)
         How numbers are cut into intervals: five of equal frequency.
     random_state : int, default=0
-        Breaks ties between equal scores and draws the restarts.
+        Breaks ties between equal scores and draws the restarts. Of columns that are copies of each other, the first is
+        the parent of the others and of what depends on them.
     missing : {"drop", "em"}, default="drop"
         "drop" searches on the rows without missing cells, with a warning that counts the others, and counts each row in
         the tables whose cells it has. "em" alternates between tables estimated by EM from all rows, and a search on
@@ -242,7 +234,7 @@ def learn_network(
     wet — slippery
     """
     settings = SearchSettings(score, search, max_parents, equivalent_sample_size, n_restarts, random_state)
-    _one_of("missing", missing, ("drop", "em"))
+    one_of("missing", missing, ("drop", "em"))
     if missing == "em" and search in ("tree", "tan"):
         raise BayesError(f'search={search!r} drops incomplete rows; missing="em" goes with the other searches')
     if (target is not None) != (search == "tan"):
@@ -328,7 +320,41 @@ def search_arcs(
             min(CANDIDATES, max(n - 1, 1)), settings.n_restarts, proceed,
         )  # fmt: skip
     report = SearchReport(settings.score, value, rows.n_complete, n_families, finished)
-    return graph[np.ix_(back, back)].astype(bool), report
+    graph = graph[np.ix_(back, back)].astype(bool)
+    if settings.search != "none":
+        _prefer_first_copies(rows, graph, arcs)
+    return graph, report
+
+
+def _prefer_first_copies(rows: CodedTable, graph: Bools, arcs: Array) -> None:
+    """Make the first of neighbors that are copies of each other the parent of the others and of their children.
+
+    The score stays the same: copies have the same counts in every family. Columns with constraints are left alone.
+    """
+    free = ((arcs == ALLOWED).all(axis=0) & (arcs == ALLOWED).all(axis=1)).tolist()
+    for a in range(len(graph)):
+        seen: set[int] = set()
+        while later := {b for b in np.flatnonzero(graph[a] | graph[:, a]).tolist() if b > a} - seen:
+            seen.add(b := min(later))
+            if not (free[a] and free[b] and _are_copies(rows, a, b)):
+                continue
+            if graph[b, a]:
+                graph[[a, b]] = graph[[b, a]]
+                graph[:, [a, b]] = graph[:, [b, a]]
+            moved = graph[b] & ~graph[a]  # an arc from a to a child of its child b closes no cycle
+            graph[a] |= moved
+            graph[b] &= ~moved
+
+
+def _are_copies(rows: CodedTable, a: int, b: int) -> bool:
+    """Return True if the values of two columns tell each other; a few rows show it of most that do not."""
+    if rows.n_values[a] != rows.n_values[b]:
+        return False
+    for n in (256, rows.n_complete):
+        together = rows.counts((a, b), {v: rows.complete[v][:n] for v in (a, b)}) > 0
+        if together.sum(axis=0).max() > 1 or together.sum(axis=1).max() > 1:
+            return False
+    return True
 
 
 def structural_em(
@@ -403,9 +429,9 @@ def structure_score(
     >>> structure_score([("rain", "wet")], rows, "bic").n_parameters
     3
     """
-    _one_of("score", score, SCORES)
+    one_of("score", score, SCORES)
     if isinstance(network, BayesianNetwork):
-        roles = {**{name: Numeric(points) for name, points in network.cuts.items()}, **(roles or {})}
+        roles = _with_cuts(network, roles)
     rows = read_rows(data, roles, domains, cuts)
     edges = read_arcs(getattr(network, "edges", network), rows.names, "network")
     _check_acyclic(rows.names, edges, "the arcs")
@@ -420,9 +446,15 @@ def structure_score(
     return StructureScore(total, fit, n_parameters, rows.n_complete)
 
 
+def _with_cuts(network: BayesianNetwork, roles: Any) -> Any:
+    """Return the roles of columns, those of numbers with the network's cut points unless declared otherwise."""
+    cuts = {name: Numeric(points) for name, points in network.cuts.items()}
+    return roles if isinstance(roles, str) else {**cuts, **(roles or {})}
+
+
 def structure_gain(network: BayesianNetwork, data: Any, **settings: Any) -> float:
     """Return how many bits per row a newly learned structure would save; see ``BayesianNetwork.structure_gain``."""
-    roles = {**{name: Numeric(points) for name, points in network.cuts.items()}, **(settings.pop("roles", None) or {})}
+    roles = _with_cuts(network, settings.pop("roles", None))
     found = learn_network(data, roles=roles, start=network, **settings)
     by = {k: settings[k] for k in ("equivalent_sample_size", "domains", "cuts") if k in settings}
     now = structure_score(network, data, settings.get("score", "bdeu"), roles=roles, **by)
@@ -472,7 +504,7 @@ def pc(
     """
     if not isinstance(alpha, float) or not 0 < alpha < 1:
         raise BayesError(f"alpha={alpha!r}: give a number between 0 and 1")
-    _check_number("max_given", max_given, 0, MOST_PARENTS)
+    check_whole_number("max_given", max_given, 0, MOST_PARENTS)
     check_progress(progress)
     rows = read_rows(data, roles, domains, cuts)
     if not rows.n_complete:

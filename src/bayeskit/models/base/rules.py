@@ -15,37 +15,14 @@ import numpy as np
 
 from bayeskit.errors import BayesError
 from bayeskit.estimate.smoothing import is_number
-from bayeskit.nearest import did_you_mean
+from bayeskit.settings import check_whole_number as check_whole_number
+from bayeskit.settings import is_whole as is_whole
+from bayeskit.settings import one_of as one_of
 from bayeskit.threads import thread_count
 
 Rule = Callable[[str, Any], object]
 Rules = Mapping[str, Rule]
 COLDEST, HOTTEST = 1e-6, 1e6  # temperatures
-
-
-def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    """Refuse a setting that is not one of the words for it."""
-    if not isinstance(value, str) or value not in allowed:
-        words = f"{', '.join(map(repr, allowed))}{did_you_mean(value, allowed)}"
-        raise BayesError(f"{name}={value!r} is not one of {words}")
-
-
-def is_whole(value: object) -> bool:
-    """Return True for an integer that is no boolean."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
-def check_whole_number(name: str, value: object, least: int, most: int | None = None) -> None:
-    """Refuse what is no whole number within bounds.
-
-    >>> check_whole_number("steps", 1.5, 1)
-    Traceback (most recent call last):
-    ...
-    bayeskit.errors.BayesError: steps=1.5: give a whole number from 1
-    """
-    if not is_whole(value) or not least <= cast(int, value) or (most is not None and cast(int, value) > most):
-        bounds = f"from {least:,}" if most is None else f"from {least:,} to {most:,}"
-        raise BayesError(f"{name}={value!r}: give a whole number {bounds}")
 
 
 def words(*allowed: str) -> Rule:
