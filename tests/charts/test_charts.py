@@ -122,7 +122,7 @@ def hostile_charts(evil=EVIL):
         model.column_importance(),
     )
     yield from (scores, scores.roc(evil), scores.precision_recall(evil), scores.lift(evil), scores.reliability(evil))
-    yield model.regions("n", f"n{evil}", table, y)
+    yield bk.decision_regions(model, "n", f"n{evil}", table, y, "missing")
     yield from (tan.table(evil), tan.describe_structure(), tan.dependence(), model.select(table, y))
     yield bk.NBTree(min_rows=2, min_gain=0).fit(table, y).describe_structure()
     yield bk.BayesianNetwork(

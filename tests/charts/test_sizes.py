@@ -49,8 +49,9 @@ def test_charts_of_many_rows_are_as_small_and_quick_as_those_of_few():
     rows = {"x": rng.normal(size=n) + y, "z": rng.normal(size=n), "w": (rng.integers(0, 200, n) + y) % 200}
     model = bk.NaiveBayes(roles={"w": "categorical"}).fit(rows, y)
     scores = model.leave_one_out(rows, y)
+    regions = bk.decision_regions(model, "x", "z", rows, y, "missing")
     records = [
-        model.densities("x", rows, y), model.regions("x", "z", rows, y), model.table("w"), scores, scores.roc(1),
+        model.densities("x", rows, y), regions, model.table("w"), scores, scores.roc(1),
         scores.precision_recall(1), scores.lift(1), scores.reliability(),
     ]  # fmt: skip
     bare = page(offline(alt.Chart(alt.InlineData(values=[])).mark_point()))

@@ -67,7 +67,7 @@ def test_titles_of_long_names_keep_their_ends():
     scores, row = model.leave_one_out(X, y), {name: column[:1] for name, column in X.items()}
     ends = {
         "P(mistake)": model.densities(LONG),
-        "and z": model.regions(LONG, "z", X, y),
+        "and z": bk.decision_regions(model, LONG, "z", X, y, "missing"),
         "against": model.nomogram(),
         "AUC": scores.roc(y[0]),
         "break-even": scores.precision_recall(y[0]),

@@ -16,7 +16,7 @@ def test_each_place_has_the_class_that_is_predicted_there():
     birds = datasets.load_penguins()
     for model in (bk.NaiveBayes(roles={"year": "ignore"}), bk.TAN(roles={"year": "ignore"})):
         model.fit(birds, "species")
-        record = model.regions("bill_length_mm", "flipper_length_mm", birds, "species")
+        record = bk.decision_regions(model, "bill_length_mm", "flipper_length_mm", birds, "species", "missing")
         for i, j in [(0, 0), (31, 7), (63, 63), (12, 50)]:
             place = {"bill_length_mm": [record.x[j]], "flipper_length_mm": [record.y[i]]}
             assert record.classes[record.chosen[i, j]] == model.predict(place)[0]
@@ -29,7 +29,7 @@ def test_many_rows_are_counted_in_cells_and_none_is_lost():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 20_000)
     rows = {"a": rng.normal(size=20_000) + y, "b": rng.normal(size=20_000)}
-    record = bk.NaiveBayes().fit(rows, y).regions("a", "b", rows, y)
+    record = bk.decision_regions(bk.NaiveBayes().fit(rows, y), "a", "b", rows, y, "missing")
     assert record.counted
     assert record.rows[3].sum() == 20_000
     assert np.bincount(record.rows[2], record.rows[3]).tolist() == np.bincount(y).tolist()
@@ -40,7 +40,8 @@ def test_the_plane_is_drawn_and_counts_are_asked_at_whole_numbers(tmp_path):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 3_000)
     rows = {"a": rng.normal(size=3_000), "n": rng.poisson(2 + 4 * y)}
-    record = bk.NaiveBayes(numeric={"n": "poisson"}).fit(rows, y).regions("a", "n", rows, y)
+    model = bk.NaiveBayes(numeric={"n": "poisson"}).fit(rows, y)
+    record = bk.decision_regions(model, "a", "n", rows, y, fixed="missing")
     assert set(record.chosen[:, 32].tolist()) == {0, 1}  # a count decides, wherever between two counts it is asked
     chart = check(record.chart(), tmp_path)
     assert sum(row.get("rows", 0) for row in rows_of(chart)) == pytest.approx(3_000)
@@ -50,11 +51,20 @@ def test_a_plane_needs_two_numeric_columns_and_rows():
     table = {"sky": ["sun", "rain"] * 3, "x": [1.0, 2.0, 2.5, 3.0, 5.0, 4.0], "n": [1.0, 2.0] * 3}
     model = bk.NaiveBayes().fit(table, ["a", "b"] * 3)
     with pytest.raises(bk.BayesError, match="'sky' is categorical"):
-        model.regions("sky", "x", table, ["a", "b"] * 3)
+        bk.decision_regions(model, "sky", "x", table, ["a", "b"] * 3, "missing")
     with pytest.raises(bk.BayesError, match="'x' twice"):
-        model.regions("x", "x", table, ["a", "b"] * 3)
+        bk.decision_regions(model, "x", "x", table, ["a", "b"] * 3, "missing")
     with pytest.raises(bk.BayesError, match="no row has both"):
-        model.regions("x", "n", table | {"n": [np.nan] * 6}, ["a", "b"] * 3)
+        bk.decision_regions(model, "x", "n", table | {"n": [np.nan] * 6}, ["a", "b"] * 3, "missing")
+
+
+def test_missing_columns_are_for_models_that_read_them():
+    table, y = np.array([[1.0, 2.0], [2.0, 1.0], [3.0, 5.0]]), [0, 1, 1]
+    tree = DecisionTreeClassifier().fit(table, y)
+    with pytest.raises(bk.BayesError, match="DecisionTreeClassifier takes no missing cells"):
+        bk.decision_regions(tree, 0, 1, table, y, "missing")
+    with pytest.raises(bk.BayesError, match="fixed='median': give a mapping"):
+        bk.decision_regions(tree, 0, 1, table, y, "median")
 
 
 def test_the_regions_of_any_classifier_are_its_predictions_with_other_columns_fixed():

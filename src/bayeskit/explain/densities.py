@@ -277,7 +277,7 @@ class DecisionRegions(Readable, Drawable):
 
 
 def decision_regions(
-    classifier: Any, a: str | int, b: str | int, X: Any, y: Any, fixed: Mapping[Any, Any] | None = None
+    classifier: Any, a: str | int, b: str | int, X: Any, y: Any = None, fixed: Mapping[Any, Any] | str | None = None
 ) -> DecisionRegions:
     """Compute which class a fitted classifier predicts where in the plane of two numeric columns.
 
@@ -291,17 +291,20 @@ def decision_regions(
         Rows that the plane must cover. The classifier is asked with a frame or an array as this one is.
     y : array-like of shape (n_rows,)
         Their classes.
-    fixed : mapping, optional
+    fixed : mapping or "missing", optional
         Values of other columns, by name or position. By default numbers have their median and all other columns their
-        most frequent value.
+        most frequent value. With "missing", which our classifiers of tables take, all other columns are missing, and
+        ``X`` and ``y`` are anything that ``fit`` takes.
 
     Returns
     -------
     DecisionRegions
 
-    See Also
-    --------
-    Classifier.regions : other columns are missing, which scikit-learn's classifiers cannot read.
+    Raises
+    ------
+    BayesError
+        For columns that are unknown, equal or not numeric, rows without both, and a classifier that takes no missing
+        cells with ``fixed="missing"``.
 
     Examples
     --------
@@ -313,6 +316,8 @@ def decision_regions(
     >>> regions.columns, sorted({int(c) for c in regions.chosen.flat})
     (('0', '1'), [0, 1])
     """
+    if isinstance(fixed, str):
+        return _regions_alone(classifier, a, b, X, y, fixed)
     is_frame = hasattr(X, "iloc")
     table: Any = X if is_frame else np.asarray(X)
     if table.ndim != 2:
@@ -375,9 +380,15 @@ def _typical_value(column: Any) -> Any:
     return values[counts.argmax()] if len(values) else None
 
 
-def regions_of_model(model: Any, a: str, b: str, rows: Source) -> DecisionRegions:
-    """Compute decision regions over the range of labeled rows."""
-    schema, classes = model.schema_, model.tally_.classes
+def _regions_alone(model: Any, first: str | int, second: str | int, X: Any, y: Any, fixed: str) -> DecisionRegions:
+    """Compute the decision regions of a model of tables, with all other columns missing."""
+    if fixed != "missing":
+        raise BayesError(f'fixed={fixed!r}: give a mapping from column to value, or "missing"')
+    if not (hasattr(model, "_log_terms") and hasattr(model, "_labeled")):
+        name = type(model).__name__
+        raise BayesError(f'{name} takes no missing cells, as fixed="missing" asks', hint="leave fixed= out")
+    schema, classes, rows = model.schema_, model.tally_.classes, model._labeled(X, y, None)
+    a, b = schema.find(first), schema.find(second)
     for column in (a, b):
         if not isinstance(schema.columns[column], Numeric):
             role = schema.columns[column].name

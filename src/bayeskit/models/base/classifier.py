@@ -69,7 +69,7 @@ from bayeskit.undecidable import Impossible, refuse_no_numbers
 
 if TYPE_CHECKING:
     from bayeskit.evaluate.evaluation import Evaluation
-    from bayeskit.explain.densities import ClassDensities, DecisionRegions
+    from bayeskit.explain.densities import ClassDensities
     from bayeskit.explain.evidence import Explanations
     from bayeskit.explain.informative import ColumnImportance
     from bayeskit.explain.nomogram import Nomogram
@@ -910,25 +910,6 @@ class Classifier(Estimator):
             for name, term in self._log_terms(self.params_, block).items():
                 parts[name].append(term)
         return {name: stacked(part, len(self.classes_)) for name, part in parts.items()}
-
-    @available_if("_log_terms", "it reads no columns of numbers, which make a plane")
-    def regions(self, a: str | int, b: str | int, X: Any, y: Any = None) -> DecisionRegions:
-        """Compute which class is predicted where in the plane of two numeric columns, all other cells missing.
-
-        Parameters
-        ----------
-        a, b : str or int
-            The columns of the plane.
-        X, y
-            Rows that the plane must cover, kept in the result.
-
-        Returns
-        -------
-        DecisionRegions
-        """
-        from bayeskit.explain.densities import regions_of_model
-
-        return regions_of_model(self, self.schema_.find(a), self.schema_.find(b), self._labeled(X, y, None))
 
     @available_if("_column_scores", TOGETHER)
     def column_importance(self) -> ColumnImportance:

@@ -158,6 +158,11 @@ class Estimator:
                 self._check_is_fitted()
             if name in self._request_setters():
                 return partial(getattr(_requester(type(self)), name), self)
+            if name in ("get_metadata_routing", "_get_metadata_request"):
+                requester = _requester(type(self))()
+                if "_metadata_request" in vars(self):
+                    vars(requester)["_metadata_request"] = vars(self)["_metadata_request"]
+                return requester.get_metadata_routing
             raise AttributeError(_UnknownName(self, name))
 
     @classmethod
@@ -231,7 +236,7 @@ class Estimator:
     def __dir__(self) -> list[str]:
         """Return the names of members that this model, in its settings, has."""
         names = [name for name in super().__dir__() if not self._is_unavailable(name)]
-        return [*names, *self._request_setters()]
+        return [*names, *self._request_setters(), "get_metadata_routing"]
 
     @classmethod
     def _request_setters(cls) -> list[str]:
@@ -483,20 +488,6 @@ class Estimator:
         if self._reads_tables:
             tags.input_tags.categorical = tags.input_tags.allow_nan = tags.input_tags.sparse = True
         return tags
-
-    def get_metadata_routing(self) -> Any:
-        """Return the metadata that scikit-learn routes to this model, as set by ``set_fit_request`` and others.
-
-        Returns
-        -------
-        sklearn.utils.metadata_routing.MetadataRequest
-        """
-        requester = _requester(type(self))()
-        if "_metadata_request" in vars(self):
-            vars(requester)["_metadata_request"] = vars(self)["_metadata_request"]
-        return requester.get_metadata_routing()
-
-    _get_metadata_request = get_metadata_routing  # the name by which scikit-learn's tools ask
 
     def _repr_html_(self) -> str:
         from sklearn.utils import estimator_html_repr
