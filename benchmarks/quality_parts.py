@@ -22,14 +22,15 @@ from sklearn.model_selection import StratifiedKFold
 
 import bayeskit as bk
 from bayeskit.models.ensemble import classifier, fitting, structure
-from bayeskit.models.ensemble.trees import number_of_trees
+from bayeskit.models.ensemble.trees import Booster, number_of_trees
 
 FORMS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {  # settings, and constants that are changed
     "all": ({}, {}),
     "without forests": ({"n_trees": 0}, {}),
     "without the line": ({}, {"MOST_CLASSES": 0}),
     "without members and chains": ({"fast": True}, {}),
-    "without boosting": ({}, {"fit_boosting": lambda *_: None}),
+    "without boosting": ({}, {"correct": lambda *_: None}),
+    "without the boosted forest": ({}, {"fit_forest": lambda *_: None}),
     "with 16 members and 64 chains": ({"n_members": 16, "n_chains": 64}, {}),
     "with half of the trees": ({}, {"number_of_trees": lambda *size: number_of_trees(*size) // 2}),
     "exponents of columns under penalty 1": ({}, {"COLUMN_PENALTY": 1.0}),
@@ -39,7 +40,7 @@ FORMS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {  # settings, and con
 
 @contextmanager
 def changed(constants: dict[str, Any]) -> Iterator[None]:
-    homes = {"COLUMN_PENALTY": structure, "number_of_trees": classifier}
+    homes = {"COLUMN_PENALTY": structure, "number_of_trees": classifier, "correct": Booster, "fit_forest": Booster}
     before = {name: getattr(homes.get(name, fitting), name) for name in constants}
     for name, value in constants.items():
         setattr(homes.get(name, fitting), name, value)

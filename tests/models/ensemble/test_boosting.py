@@ -1,4 +1,4 @@
-"""Boosting of what is left: taken where rows left out gain, held when rows come and go, safe to read from a file."""
+"""Boosting and the boosted forest: taken where rows left out gain, held when rows change, safe to read from a file."""
 
 from dataclasses import replace
 
@@ -8,8 +8,8 @@ import pytest
 
 import bayeskit as bk
 from bayeskit.models import from_bytes, to_bytes
-from bayeskit.models.ensemble import fitting
 from bayeskit.models.ensemble.structure import OF_BOOSTING
+from bayeskit.models.ensemble.trees import Booster
 from bayeskit.storage.container import pack, unpack
 
 SMALL = {"n_members": 1, "n_chains": 2, "n_trees": 4, "n_threads": 1}
@@ -34,13 +34,64 @@ def model(steps):
 def test_it_is_taken_where_rows_left_out_gain_and_is_worth_it_on_new_rows(steps, monkeypatch):
     X, y = steps
     boosted = bk.BayesClassifier(**SMALL).fit(X[:600], y[:600])
-    monkeypatch.setattr(fitting, "fit_boosting", lambda *_: None)
+    monkeypatch.setattr(Booster, "correct", lambda *_: None)
     plain = bk.BayesClassifier(**SMALL).fit(X[:600], y[:600])
     assert boosted.structure_.boosting is not None
     assert plain.structure_.boosting is None
-    assert "small trees that boost what these leave" in " ".join(boosted.report().split())
+    assert "small boosted trees" in " ".join(boosted.report().split())
     losses = [_loss(fitted, X[600:], y[600:]) for fitted in (boosted, plain)]
     assert losses[0] < losses[1] - 0.05
+
+
+def products(n, seed):
+    """The class is told by the sign of a sum of products."""
+    X = pd.DataFrame(np.random.default_rng(seed).normal(size=(n, 6)).round(2), columns=list("abcdef"))
+    return X, np.where(X["a"] * X["b"] + X["c"] * X["d"] + 0.3 * X["e"] > 0, "in", "out")
+
+
+@pytest.mark.slow
+def test_a_boosted_forest_is_pooled_from_1_000_rows_on_and_is_worth_it(monkeypatch):
+    X, y = products(1_200, 0)
+    pooled, few = (bk.BayesClassifier(**SMALL).fit(X[:n], y[:n]) for n in (1_200, 990))
+    again = bk.BayesClassifier(**SMALL | {"n_threads": 3}).fit(X, y)
+    monkeypatch.setattr(Booster, "fit_forest", lambda *_: None)
+    plain, same = (bk.BayesClassifier(**SMALL).fit(X[:n], y[:n]) for n in (1_200, 990))
+    assert same.structure_ == few.structure_
+    assert len(pooled.structure_.boosting) > len(plain.structure_.boosting)
+    new = products(2_000, 1)
+    assert _loss(pooled, *new) < _loss(plain, *new) - 0.01
+    assert again.structure_ == pooled.structure_
+    assert "boosting" in pooled.fixed_
+    np.testing.assert_array_equal(from_bytes(to_bytes(pooled)).predict_proba(X), pooled.predict_proba(X))
+    for record in pooled.explain(X[:3]):
+        total = record.prior_log_odds + sum(part.log_odds for part in record.contributions)
+        assert total == pytest.approx(record.log_odds, abs=1e-9)
+    more = pooled.predict_proba(X)
+    pooled.partial_fit(new[0][:50], new[1][:50]).forget(new[0][:50], new[1][:50])
+    np.testing.assert_allclose(pooled.predict_proba(X), more, atol=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("keep_rows", [True, False])
+def test_weights_and_files_with_a_boosted_forest(keep_rows):
+    X, y = products(1_200, 0)
+    weights = np.random.default_rng(0).integers(1, 4, len(y)) / 3
+    model = bk.BayesClassifier(**SMALL, keep_rows=keep_rows).fit(X, y, sample_weight=weights)
+    np.testing.assert_array_equal(from_bytes(to_bytes(model)).predict_proba(X), model.predict_proba(X))
+    assert _loss(model, *products(2_000, 1)) < 0.25
+
+
+@pytest.mark.slow
+def test_scores_of_rows_left_out_are_those_of_new_rows_and_copies_leave_together():
+    X, y = products(1_200, 0)
+    copies, labels, groups = pd.concat([X, X]), np.concatenate([y, y]), [*X.index, *X.index]
+    models = [
+        bk.BayesClassifier(**SMALL).fit(X, y),
+        bk.BayesClassifier(**SMALL).fit(copies, labels),
+        bk.BayesClassifier(n_trees=4, n_threads=1).fit(copies, labels, groups=groups),
+    ]
+    for model in models:
+        assert model.left_out_["log loss"][0] == pytest.approx(_loss(model, *products(2_000, 1)), abs=0.04)
 
 
 def _loss(model, X, y):

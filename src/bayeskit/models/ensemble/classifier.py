@@ -6,8 +6,8 @@
 f_i is the mean over the members of ln P(x_i | y, parents of i), estimated by back-off from longer to shorter contexts.
 The o_j are the geometric and the arithmetic mean of class chains (contexts that grow by one column at a time), both
 means of two forests whose leaves are counted on all rows, and a linear part. The exponents w and v are fitted to
-left-out scores, and b is boosting of the remaining error, if it gains. The last line caps the probabilities: n rows do
-not justify more certainty.
+left-out scores, and b is boosting of the remaining error and a boosted forest, if they gain. The last line caps the
+probabilities: n rows do not justify more certainty.
 """
 
 from __future__ import annotations
@@ -327,7 +327,9 @@ class BayesClassifier(Classifier):
             self._figures.compute()
             weight = float(tally.class_counts.sum()) / rows.n if rows.n else 1.0
             params = replace(params, structure=replace(params.structure, weight=weight))
-            tally = without_rows(tally, params, fit.leaf_counts)
+            tally, leaves = without_rows(tally, params, fit.leaf_counts)
+            # From what is kept, so that a file gives the same model to the last bit.
+            params = from_leaves(leaves, tally.class_counts, tally.classes, params.structure, self._threads())
         return self._settle(tally, params)
 
     @property
@@ -540,7 +542,7 @@ class BayesClassifier(Classifier):
         if held.line is not None:
             parts.append("a line")
         if held.boosting is not None:
-            parts.append(f"{len(held.boosting)} small trees that boost what these leave")
+            parts.append(f"{len(held.boosting)} small boosted trees")
         light = "" if held.cuts else " (without members and chains)"
         unread = f"; columns of many values that tell nothing are left out: {', '.join(held.silent)}"
         words = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts) + light
@@ -572,12 +574,13 @@ def _naive_left_out(naive: NaiveBayes) -> Floats:
     return np.concatenate(scores)
 
 
-def without_rows(tally: Tally, params: EnsembleParameters, counts: Any) -> Tally:
-    """Replace the rows of a tally by the counts of the tree leaves."""
+def without_rows(tally: Tally, params: EnsembleParameters, counts: Any) -> tuple[Tally, Leaves]:
+    """Replace the rows of a tally by the counts of the tree leaves, which are returned too."""
     others = {kind: statistic for kind, statistic in tally.statistics.items() if kind != StoredRows.kind}
     trees = params.structure.trees
     if trees is None:
         raise BayesError("a structure without trees says nothing without its rows: fit it with keep_rows=True")
     counts = counts * params.structure.weight
     counts = np.rint(counts).astype(tally.space.dtype) if np.issubdtype(tally.space.dtype, np.integer) else counts
-    return replace(tally, statistics=others).with_statistic(Leaves(trees, counts))
+    leaves = Leaves(trees, counts)
+    return replace(tally, statistics=others).with_statistic(leaves), leaves

@@ -50,9 +50,10 @@ from bayeskit.models.ensemble.structure import (
 )
 from bayeskit.models.ensemble.training_rows import TrainingRows
 from bayeskit.models.ensemble.trees import (
+    BoostedTrees,
+    Booster,
     LeftOutForests,
     count_leaves,
-    fit_boosting,
     group_folds,
     grow_forests,
     left_out_totals,
@@ -145,13 +146,13 @@ class EnsembleFit:
             terms, exponents = terms[:, :, at.light], lighter
             structure, factors, chains = drop_members_and_chains(structure, lighter), [], []
             scores = terms.astype(np.float64) @ lighter
-        structure, scores, added = self._fit_boosting(structure, scores)
+        structure, scores, added, share = self._fit_boosting(structure, scores)
         self.log_proba = capped(scores, rows.n)
         self.cross_fit = None
         if self.held is None:
             groups = None if rows.groups is None else rows.groups[self.asked]
             self.cross_fit = CrossFit(
-                terms, structure.terms, added, self.labels, self.weights, groups, rows.n, self.n_threads
+                terms, structure.terms, added, share, self.labels, self.weights, groups, rows.n, self.n_threads
             )
         forests = None if structure.trees is None else self.left_out
         self.importance = EnsembleImportance.of(structure, self.asked, terms, scores, forests, self.n_threads)
@@ -280,24 +281,37 @@ class EnsembleFit:
         error = float(np.sqrt(np.average((worse - mean) ** 2, weights=self.weights) / len(worse)))
         return exponents if mean <= error else None
 
-    def _fit_boosting(self, structure: Structure, scores: Floats) -> tuple[Structure, Floats, Floats | None]:
-        """Add boosting if it gains, and correct the confidence; return structure, scores and what boosting added."""
+    def _fit_boosting(self, structure: Structure, scores: Floats) -> tuple[Structure, Floats, Floats | None, float]:
+        """Add boosting and a boosted forest if they gain, and correct the confidence.
+
+        Returns (structure, scores, what trees added to the scores, the share of all other parts).
+        """
         rows, trees = self.rows, structure.trees
         if self.held is not None:
             if (part := structure.boosting) is not None:
                 scores = scores + part.scores(self.left_out.codes, rows.classes, self.n_threads)
-            return structure, scores, None
-        by, boosted, added = OUT_OF_BAG_CORRECTION, None, None
+            return structure, scores, None, 1.0
+        by, exponents, share, before = OUT_OF_BAG_CORRECTION, structure.exponents, 1.0, scores
+        parts: list[BoostedTrees] = []
         if trees is not None:
+            booster = Booster(rows, self.asked, trees, self.left_out.codes, self.rng, self.n_threads)
             self.tell("boosting", 0, 1)
-            boosted = fit_boosting(rows, self.asked, trees, self.left_out.codes, scores, self.rng, self.n_threads)
+            if (corrected := booster.correct(scores)) is not None:
+                parts, scores = [corrected[0]], corrected[1]
+            if (forest := booster.fit_forest(self.log_prior, scores)) is not None:
+                share = forest.share_of_others
+                parts = [*(part.scaled(share) for part in parts), forest.trees]
+                scores = share * scores + forest.scores
+                # The forest starts from the prior.
+                exponents = share * exponents
+                exponents[-1] += forest.share
             self.tell("boosting", 1, 1)
-        if boosted is not None:
-            part, after = boosted
-            added, scores = after - scores, after
+        added = None
+        if parts:
+            added = scores - share * before
             by *= fit_temperature(scores, self.labels, self.weights)
-            structure = replace(structure, boosting=part.scaled(by))
-        return replace(structure, exponents=by * structure.exponents), by * scores, added
+            structure = replace(structure, boosting=sum(parts[1:], parts[0]).scaled(by))
+        return replace(structure, exponents=by * exponents), by * scores, added, share
 
 
 def choose_exponents(
@@ -313,7 +327,9 @@ def choose_exponents(
 
 @dataclass(frozen=True)
 class CrossFit:
-    """Left-out terms of the asked rows (n_rows, n_classes, n_terms), and what boosting ``added`` to their scores.
+    """Left-out terms of the asked rows (n_rows, n_classes, n_terms), and what boosted trees ``added`` to their scores.
+
+    Trees were added to the scores of all terms raised to ``share``.
 
     Temperatures and exponents of the model are fitted to all of these rows. To judge the model, they are fitted to four
     fifths of the rows and score the others.
@@ -322,6 +338,7 @@ class CrossFit:
     terms: Singles
     at: ScoreTerms
     added: Floats | None
+    share: float
     labels: npt.NDArray[np.uint32]
     weights: Floats | None
     groups: Ints | None
@@ -348,7 +365,7 @@ class CrossFit:
             by = fit_temperature(means[some], labels[some], None if weights is None else weights[some])
             for terms in (fitted, scored):
                 put_means(terms, slice(place, place + 1), [terms[:, :, place].astype(np.float64)], [by])
-        exponents = choose_exponents(fitted, self.at, labels, weights, self.n_threads)
+        exponents = self.share * choose_exponents(fitted, self.at, labels, weights, self.n_threads)
         if self.added is None:
             return OUT_OF_BAG_CORRECTION * (scored.astype(np.float64) @ exponents)
         by = fit_temperature(fitted.astype(np.float64) @ exponents + self.added[others], labels, weights)
