@@ -148,6 +148,7 @@ quality-text: $(PEERS) ## accuracy and log loss of the text recipes on the corpo
 
 page: $(STAMP) ## the script and the style sheet of pages of models, tested and built from page
 	$(BIN)/python -m pip install --quiet --group page
+	$(BIN)/python -m tests.report.cases page/tests/cases.json
 	cd page && PATH="$(CURDIR)/$(BIN):$$PATH" && npm ci --no-audit --no-fund && npm test && npm run build
 
 wheel: $(STAMP) ## sdist and manylinux wheel in dist, each installed in a fresh environment and tried

@@ -35,6 +35,7 @@ interface State {
 }
 
 const MOST_CHIPS = 6;
+const MOST_STUCK = 4; // classes whose bars stay in sight on a narrow screen
 const MOST_ROWS = 20;
 const MOST_TIPPED = 40; // columns of a model whose tipping points of α are sought
 const ALPHAS = [0.01, 100] as const;
@@ -111,31 +112,34 @@ export class ClassifierPage extends Component<{ data: ClassifierData }, State> {
     const [first = 0, second = 1] = order;
     const against = this.state.against !== null && this.state.against !== first ? this.state.against : second;
     const terms = form.terms.map((term) => s.termScores(term, row, form.classes.length, alpha));
+    const rest = z && s.summedOut(form, z, terms);
     const factors = form.terms.filter((term) => term.kind !== "words" && term.kind !== "joint");
     const reset = () =>
       this.change({ row: Object.fromEntries(data.columns.map((c) => [c.name, null])), prior: null, alpha: null });
     return (
       <div class="play">
-        <section class="card form" aria-label="Values">
-          <header><h2>Values</h2><button type="button" onClick={reset}>Clear all</button></header>
-          <div class="controls">
-            {data.columns.map((column) => (
-              <Control key={column.name} column={column} cell={row[column.name]} set={this.set} />
-            ))}
-          </div>
-        </section>
-        <div class="answers">
-          <section class="card" aria-live="polite" aria-label="Posterior">
-            <h2>P(<bdi>{form.target}</bdi> | values)</h2>
-            {shown && <Bars labels={form.classes} values={shown} />}
-            {!z && <p class="note warn">Too many combinations of missing values to sum here: give more values.</p>}
-            {z && !p && <p class="note warn">These values are impossible under every class{form.undecidable ? "; the class priors are shown" : ""}.</p>}
+        <div class="side">
+          <section class="card form" aria-label="Values">
+            <header><h2>Values</h2><button type="button" onClick={reset}>Clear all</button></header>
+            <div class="controls">
+              {data.columns.map((column) => (
+                <Control key={column.name} column={column} cell={row[column.name]} set={this.set} />
+              ))}
+            </div>
           </section>
           {form.classes.length > 1 && (
             <section class="card" aria-label="Settings">
               <Sliders data={data} form={form} state={this.state} z={z} change={(part) => this.change(part)} />
             </section>
           )}
+        </div>
+        <div class="side answers">
+          <section class={form.classes.length > MOST_STUCK ? "card" : "card stuck"} aria-live="polite" aria-label="Posterior">
+            <h2>P(<bdi>{form.target}</bdi> | values)</h2>
+            {shown && <Bars labels={form.classes} values={shown} />}
+            {!z && <p class="note warn">Too many combinations of missing values to sum here: give more values.</p>}
+            {z && !p && <p class="note warn">These values are impossible under every class{form.undecidable ? "; the class priors are shown" : ""}.</p>}
+          </section>
           {form.classes.length > 1 && shown && (
             <section class="card" aria-label="Evidence">
               <h2>Evidence for <bdi>{form.classes[first]}</bdi> against{" "}
@@ -145,7 +149,7 @@ export class ClassifierPage extends Component<{ data: ClassifierData }, State> {
                   </select>
                 ) : <bdi>{form.classes[against]}</bdi>}
               </h2>
-              <Evidence form={form} terms={terms} first={first} against={against} />
+              <Evidence form={form} terms={terms} rest={rest} first={first} against={against} />
             </section>
           )}
         </div>
@@ -155,11 +159,11 @@ export class ClassifierPage extends Component<{ data: ClassifierData }, State> {
         {form.classes.length > 1 && shown && factors.length > 0 && (
           <section class="card wide" aria-label="Nomogram">
             <h2>Nomogram</h2>
-            <Nomogram form={form} terms={factors} columns={data.columns} row={row} alpha={alpha} a={Math.min(first, against)} b={Math.max(first, against)} set={this.set} />
+            <Nomogram form={form} terms={factors} columns={data.columns} row={row} alpha={alpha} rest={rest} a={Math.min(first, against)} b={Math.max(first, against)} set={this.set} />
           </section>
         )}
         {data.rows && <Rows data={data} row={row} />}
-        {z && <Work data={data} form={form} row={row} alpha={alpha} terms={terms} z={z} p={p} />}
+        {z && <Work data={data} form={form} row={row} alpha={alpha} terms={terms} rest={rest} z={z} p={p} />}
       </div>
     );
   }
@@ -243,7 +247,7 @@ function Sliders(props: { data: ClassifierData; form: s.Form; state: State; z: n
       {priors && (
         <div class="slider">
           <label>
-            Prior of{" "}
+            {baseName(form) === "prior" ? "Prior" : "Intercept"} of{" "}
             {form.classes.length > 2 ? (
               <select aria-label="Class of the prior" value={state.of} onChange={(e) => change({ of: Number(e.currentTarget.value), prior: null })}>
                 {form.classes.map((label, c) => <option value={c}>{label}</option>)}
@@ -274,17 +278,25 @@ function Sliders(props: { data: ClassifierData; form: s.Form; state: State; z: n
   );
 }
 
+const SUMMED = "missing parents";
+
+/** The base of a form is the prior, or the intercept of a linear model. */
+const baseName = (form: s.Form): string =>
+  Math.abs(form.base.reduce<number>((sum, b) => sum + Math.exp(b ?? -Infinity), 0) - 1) < 1e-9 ? "prior" : "intercept";
+
 /** Bars of log odds, the prior first; they sum to the log odds of the posterior. */
-function Evidence(props: { form: s.Form; terms: number[][]; first: number; against: number }) {
+function Evidence(props: { form: s.Form; terms: number[][]; rest: number[] | null; first: number; against: number }) {
   const { form, terms, first, against } = props;
   const odds = (z: (number | null)[]) => {
     const [a, b] = [z[first] ?? -Infinity, z[against] ?? -Infinity];
     return (a === b ? 0 : a - b) / form.temperature;
   };
-  const parts = form.terms.map((term, i) => ({ name: term.column, weight: odds(terms[i]) })).filter((part) => part.weight !== 0);
+  const parts = form.terms.map((term, i) => ({ name: term.column, weight: odds(terms[i]) }));
+  if (props.rest) parts.push({ name: SUMMED, weight: odds(props.rest) });
   parts.sort((a, b) => Math.abs(b.weight) - Math.abs(a.weight));
-  const rest = parts.slice(MOST_ROWS);
-  const shown = [{ name: "prior", weight: odds(form.base) }, ...parts.slice(0, MOST_ROWS)];
+  const told = parts.filter((part) => part.weight !== 0);
+  const rest = told.slice(MOST_ROWS);
+  const shown = [{ name: baseName(form), weight: odds(form.base) }, ...told.slice(0, MOST_ROWS)];
   if (rest.length) shown.push({ name: `${rest.length} others`, weight: rest.reduce((sum, part) => sum + part.weight, 0) });
   const total = shown.reduce((sum, part) => sum + part.weight, 0);
   const reach = Math.max(1, ...shown.map((part) => (Number.isFinite(part.weight) ? Math.abs(part.weight) : 0)));
@@ -296,7 +308,7 @@ function Evidence(props: { form: s.Form; terms: number[][]; first: number; again
           <span class="track two">
             <span class={part.weight < 0 ? "fill against" : "fill"} style={{ width: `${50 * Math.min(1, Math.abs(part.weight) / reach)}%`, [part.weight < 0 ? "right" : "left"]: "50%" }} />
           </span>
-          <span class="figure">{part.weight > 0 ? "+" : ""}{short(part.weight)}</span>
+          <span class="figure">{part.weight > 0 ? "+" : ""}{short(+part.weight.toFixed(4))}</span>
         </div>
       ))}
       <p class="note">Natural log odds. Sum: {total > 0 ? "+" : ""}{short(total)}</p>
@@ -360,7 +372,7 @@ function wordFactors(term: WordsTerm, text: string, n: number, z: number[]): Fac
 }
 
 /** The product of prior and factors: as counted, smoothed, and as a number. */
-function Work(props: { data: ClassifierData; form: s.Form; row: s.Row; alpha: number | null; terms: number[][]; z: number[]; p: number[] | null }) {
+function Work(props: { data: ClassifierData; form: s.Form; row: s.Row; alpha: number | null; terms: number[][]; rest: number[] | null; z: number[]; p: number[] | null }) {
   const { form, row, terms, z, p } = props;
   const classes = form.classes.map((_, c) => c).sort((a, b) => z[b] - z[a]).slice(0, 4);
   const factors = form.terms.flatMap((term, i): Factor[] => {
@@ -373,12 +385,20 @@ function Work(props: { data: ClassifierData; form: s.Form; row: s.Row; alpha: nu
     }
     if (term.kind === "words") return wordFactors(term, String(cell), terms[i].length, props.z);
     const value = named(props.data.columns, term.column, row);
+    if (term.kind === "contexts") {
+      const given = term.parents.map(({ column }) => `${column} = ${named(props.data.columns, column, row)}`).join(", ");
+      return [{ what: `${term.column} = ${value}${given && ` | ${given}`}`, log: terms[i], fractions: s.contextFractions(term, row), power: 1 }];
+    }
     const counts = term.kind === "table" ? term.counts : undefined;
     const code = term.kind === "table" ? s.codeOf(term, cell) : 0;
     return [{ what: `${term.column} = ${value}`, log: terms[i], fractions: counts && counts.pseudo[code] !== null ? s.fractions(counts, code, props.alpha) : null, power: counts?.power ?? 1 }];
   });
+  if (props.rest) factors.push({ what: `${SUMMED}, summed out`, log: props.rest, fractions: null, power: 1 });
   const total = form.class_counts?.reduce((a, b) => a + b, 0) ?? 0;
+  const counted = total > 0 || factors.some((factor) => factor.fractions);
+  const smoothed = factors.some((factor) => factor.power !== 1 || factor.fractions?.some((f) => f.whole > 0));
   const shown = factors.slice(0, MOST_ROWS);
+  const blank = <>{counted && <td />}{smoothed && <td />}</>;
   return (
     <section class="card wide" aria-label="Worked product">
       <h2>The product, worked</h2>
@@ -387,11 +407,11 @@ function Work(props: { data: ClassifierData; form: s.Form; row: s.Row; alpha: nu
           <div class="scroll" tabIndex={0} role="region" aria-label={`Product of ${form.classes[c]}`} key={c}>
             <table>
               <caption><bdi>{form.target}</bdi> = <bdi>{form.classes[c]}</bdi></caption>
-              <thead><tr><th scope="col">factor</th><th scope="col">counted</th><th scope="col">smoothed</th><th scope="col">value</th></tr></thead>
+              <thead><tr><th scope="col">factor</th>{counted && <th scope="col">counted</th>}{smoothed && <th scope="col">smoothed</th>}<th scope="col">value</th></tr></thead>
               <tbody>
                 <tr>
-                  <th scope="row">prior</th>
-                  <td>{form.class_counts ? `${plain(form.class_counts[c])}/${plain(total)}` : ""}</td><td />
+                  <th scope="row">{baseName(form)}</th>
+                  {counted && <td>{form.class_counts ? `${plain(form.class_counts[c])}/${plain(total)}` : ""}</td>}{smoothed && <td />}
                   <td>{short(Math.exp(form.base[c] ?? -Infinity))}</td>
                 </tr>
                 {shown.map((factor) => {
@@ -400,17 +420,17 @@ function Work(props: { data: ClassifierData; form: s.Form; row: s.Row; alpha: nu
                   return (
                     <tr key={factor.what}>
                       <th scope="row"><bdi>{factor.what}</bdi></th>
-                      <td class="one">{f ? `${plain(f.n)}/${plain(f.total)}` : ""}</td>
-                      <td>{f && f.whole > 0 && <>({sum(f.n, f.added)})/<wbr />({sum(f.total, f.whole)})</>}{power}</td>
+                      {counted && <td class="one">{f ? `${plain(f.n)}/${plain(f.total)}` : ""}</td>}
+                      {smoothed && <td>{f && f.whole > 0 && <>({sum(f.n, f.added)})/<wbr />({sum(f.total, f.whole)})</>}{power}</td>}
                       <td>{short(Math.exp(factor.log[c]))}</td>
                     </tr>
                   );
                 })}
-                {factors.length > MOST_ROWS && <tr><th scope="row">{factors.length - MOST_ROWS} more factors</th><td /><td /><td>{short(Math.exp(factors.slice(MOST_ROWS).reduce((log, f) => log + f.log[c], 0)))}</td></tr>}
+                {factors.length > MOST_ROWS && <tr><th scope="row">{factors.length - MOST_ROWS} more factors</th>{blank}<td>{short(Math.exp(factors.slice(MOST_ROWS).reduce((log, f) => log + f.log[c], 0)))}</td></tr>}
               </tbody>
               <tfoot>
-                <tr><th scope="row">product</th><td /><td /><td>{z[c] < -700 ? `e^${short(z[c])}` : short(Math.exp(z[c]))}</td></tr>
-                {p && <tr><th scope="row">{form.temperature !== 1 ? `share (temperature ${short(form.temperature)})` : "share of the sum"}</th><td /><td /><td>{percent(p[c])}</td></tr>}
+                <tr><th scope="row">product</th>{blank}<td>{z[c] < -700 ? `e^${short(z[c])}` : short(Math.exp(z[c]))}</td></tr>
+                {p && <tr><th scope="row">{form.temperature !== 1 ? `share (temperature ${short(form.temperature)})` : "share of the sum"}</th>{blank}<td>{percent(p[c])}</td></tr>}
               </tfoot>
             </table>
           </div>

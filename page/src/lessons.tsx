@@ -48,11 +48,12 @@ interface Curve {
   kind: string;
 }
 
-/** Curves over an axis; `x` and `y` are the ranges of the axes. */
-export function Chart(props: { label: string; x: [number, number]; y: [number, number]; curves: Curve[]; across?: string; children?: (x: (v: number) => number, y: (v: number) => number) => ComponentChildren }) {
+/** Curves over an axis; `x` and `y` are the ranges of the axes; `up` names the vertical one and gives it numbers. */
+export function Chart(props: { label: string; x: [number, number]; y: [number, number]; curves: Curve[]; across?: string; up?: string; children?: (x: (v: number) => number, y: (v: number) => number) => ComponentChildren }) {
   const { x: [x0, x1], y: [y0, y1] } = props;
-  const x = (v: number) => 36 + ((WIDTH - 52) * (v - x0)) / (x1 - x0);
-  const y = (v: number) => HEIGHT - FOOT - ((HEIGHT - FOOT - 14) * (Math.min(Math.max(v, y0), y1) - y0)) / (y1 - y0);
+  const left = props.up ? 56 : 36;
+  const x = (v: number) => left + ((WIDTH - 16 - left) * (v - x0)) / (x1 - x0);
+  const y = (v: number) => HEIGHT - FOOT - ((HEIGHT - FOOT - 22) * (Math.min(Math.max(v, y0), y1) - y0)) / (y1 - y0);
   const ticks = [0, 0.25, 0.5, 0.75, 1].map((t) => x0 + t * (x1 - x0));
   const path = ({ points, kind }: Curve) => {
     const line = points.map(([a, b]) => `${x(a).toFixed(1)} ${y(b).toFixed(1)}`).join("L");
@@ -61,6 +62,10 @@ export function Chart(props: { label: string; x: [number, number]; y: [number, n
   return (
     <svg class="chart" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="group" aria-label={props.label}>
       <line x1={x(x0)} x2={x(x1)} y1={y(y0)} y2={y(y0)} class="axis" />
+      {props.up && [0, 0.25, 0.5, 0.75, 1].map((t) => y0 + t * (y1 - y0)).map((t) => (
+        <g key={t}><line x1={x(x0)} x2={x(x1)} y1={y(t)} y2={y(t)} class="grid" /><text x={x(x0) - 8} y={y(t) + 5} class="tick" text-anchor="end">{short(t)}</text></g>
+      ))}
+      {props.up && <text x={x(x0)} y="10" class="tick">{props.up}</text>}
       {ticks.map((t) => <text key={t} x={x(t)} y={HEIGHT - FOOT + 24} class="tick" text-anchor="middle">{short(t)}</text>)}
       {props.curves.map((curve, i) => curve.points.length > 0 && <path key={i} d={path(curve)} class={`curve ${curve.kind}`} />)}
       {props.across && <text x={x(x1)} y={HEIGHT - 4} class="tick" text-anchor="end">{props.across}</text>}
@@ -115,7 +120,7 @@ export function RulePage() {
         <p class="note">Of {found + alarmed} who test positive, {found} are ill.</p>
       </Card>
       <Card title="Posterior over prior" wide>
-        <Chart label="P(ill) after the tests by P(ill) before" x={[0, 1]} y={[0, 1]} across="prior" curves={[
+        <Chart label="P(ill) after the tests by P(ill) before" x={[0, 1]} y={[0, 1]} across="prior" up="posterior" curves={[
           { points: [[0, 0], [1, 1]], kind: "faint" },
           { points: grid(0, 1, 200).map((p) => [p, afterTests(p, n.sensitivity, n.alarms, tests)]), kind: "main" },
         ]}>{(x, y) => <circle cx={x(n.prior)} cy={y(after)} r="6" class="dot" />}</Chart>

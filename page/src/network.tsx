@@ -1,4 +1,5 @@
 import { Component } from "preact";
+import { useMemo } from "preact/hooks";
 import { Bars, short } from "./bars";
 import { type Clique, type Findings, JunctionTree, type NetworkNode } from "./junction";
 import { linkKey, readLink, writeLink } from "./link";
@@ -138,24 +139,70 @@ function without(findings: Findings, v: number): Findings {
 
 const clip = (text: string, n: number): string => (text.length > n ? `${text.slice(0, n - 1)}…` : text);
 
+const [ACROSS, DOWN] = [116, 66]; // pixels from node to node
+
+/** Return a place for each node: parents above their children, near to each other. */
+export function layers(parents: number[][]): { x: number[]; y: number[]; width: number; height: number } {
+  const n = parents.length;
+  const children = parents.map((_, v) => parents.flatMap((of, w) => (of.includes(v) ? [w] : [])));
+  const memo = (next: number[][], found: number[] = []) => {
+    const depth = (v: number): number => (found[v] ??= 1 + Math.max(-1, ...next[v].map(depth)));
+    parents.forEach((_, v) => depth(v));
+    return found;
+  };
+  const y = memo(parents);
+  // A node without parents stands right above the first of its children.
+  y.forEach((_, v) => { if (!parents[v].length && children[v].length) y[v] = Math.min(...children[v].map((w) => y[w])) - 1; });
+  const rows: number[][] = Array.from({ length: Math.max(...y) + 1 }, () => []);
+  // In the order of a walk through the graph, so that neighbors start close together.
+  const seen = new Set<number>();
+  const walk = (v: number): void => {
+    if (seen.has(v)) return;
+    seen.add(v);
+    rows[y[v]].push(v);
+    [...parents[v], ...children[v]].forEach(walk);
+  };
+  parents.forEach((_, v) => walk(v));
+  const x = new Array<number>(n).fill(0);
+  rows.forEach((row) => row.forEach((v, i) => (x[v] = i - (row.length - 1) / 2)));
+  for (let sweep = 0; sweep < 40; sweep++) {
+    for (const row of sweep % 2 ? [...rows].reverse() : rows) {
+      const wish = new Map(row.map((v) => {
+        const near = [...parents[v], ...children[v]];
+        return [v, near.length ? near.reduce((sum, w) => sum + x[w], 0) / near.length : x[v]];
+      }));
+      row.sort((a, b) => wish.get(a)! - wish.get(b)!);
+      spaced(row.map((v) => wish.get(v)!)).forEach((place, i) => (x[row[i]] = place));
+    }
+  }
+  const left = Math.min(...x);
+  return { x: x.map((place) => (place - left + 0.5) * ACROSS), y: y.map((d) => 24 + d * DOWN), width: (Math.max(...x) - left + 1) * ACROSS, height: 48 + (rows.length - 1) * DOWN };
+}
+
+/** Return the places nearest to increasing wishes that are one apart or more. */
+function spaced(wishes: number[]): number[] {
+  const groups: { sum: number; n: number }[] = [];
+  const start = (group: { sum: number; n: number }) => group.sum / group.n;
+  wishes.forEach((wish, i) => {
+    groups.push({ sum: wish - i, n: 1 });
+    while (groups.length > 1 && start(groups[groups.length - 2]) > start(groups[groups.length - 1])) {
+      const last = groups.pop()!;
+      const before = groups[groups.length - 1];
+      before.sum += last.sum;
+      before.n += last.n;
+    }
+  });
+  return groups.flatMap((group) => new Array<number>(group.n).fill(start(group))).map((place, i) => place + i);
+}
+
 /** The arcs, parents above their children. */
 function Graph({ nodes, seen }: { nodes: NetworkNode[]; seen: Findings }) {
-  const depths: number[] = nodes.map(() => -1);
-  const depth = (v: number): number => (depths[v] >= 0 ? depths[v] : (depths[v] = 1 + Math.max(-1, ...nodes[v].parents.map(depth))));
-  nodes.forEach((_, v) => depth(v));
-  const layers: number[][] = [];
-  depths.forEach((d, v) => (layers[d] ??= []).push(v));
-  const place = new Map<number, number>();
-  for (const layer of layers) {
-    const mean = (v: number) => nodes[v].parents.reduce((sum, p) => sum + place.get(p)!, 0) / (nodes[v].parents.length || 1);
-    if (layer !== layers[0]) layer.sort((a, b) => mean(a) - mean(b));
-    layer.forEach((v, i) => place.set(v, (i + 0.5) / layer.length));
-  }
-  const width = Math.max(320, 118 * Math.max(...layers.map((layer) => layer.length)));
-  const [x, y] = [(v: number) => place.get(v)! * width, (v: number) => 24 + depths[v] * 66];
+  const place = useMemo(() => layers(nodes.map((node) => node.parents)), [nodes]);
+  const { width, height } = place;
+  const [x, y] = [(v: number) => place.x[v], (v: number) => place.y[v]];
   return (
-    <div class="scroll graph" tabIndex={0} role="region" aria-label="Graph of the network">
-      <svg width={width} height={48 + (layers.length - 1) * 66}>
+    <div class="scroll graph card" tabIndex={0} role="region" aria-label="Graph of the network">
+      <svg viewBox={`0 0 ${width} ${height}`} style={{ width: `${width}px`, minWidth: `${Math.min(width, Math.max(320, 0.6 * width))}px` }}>
         <defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0 8 4 0 8z" class="head" /></marker></defs>
         {nodes.flatMap((node, v) => node.parents.map((p) => <line key={`${p} ${v}`} x1={x(p)} y1={y(p) + 14} x2={x(v)} y2={y(v) - 15} class="axis" marker-end="url(#arrow)" />))}
         {nodes.map((node, v) => (

@@ -5,6 +5,7 @@ import * as s from "./score";
 
 const MOST_AXES = 20;
 const GRID = 60;
+const REACH = 12; // log odds at which a ruler ends; P = 0.999994
 const NARROW = 560; // pixels; below, the name of a column stands above its ruler
 
 interface Props {
@@ -14,24 +15,40 @@ interface Props {
   columns: Column[];
   row: s.Row;
   alpha: number | null;
+  /** What missing parents add to the terms. */
+  rest: number[] | null;
   a: number;
   b: number;
   set: (name: string, cell: s.Cell) => void;
+}
+
+/** A labeled value of a ruler; labels of falling parts of a ruler stand above it, the others below. */
+interface Mark {
+  points: number;
+  text: string;
+  side: number;
+}
+
+interface Label {
+  odds: number;
+  text: string;
+  side: number;
 }
 
 interface Axis {
   column: Column;
   cells: number[];
   points: number[];
+  length: number;
   at: number;
-  low: number;
+  marks: Mark[];
 }
 
 /** Points of every value for class a against b; the points of the row can be dragged. */
 export class Nomogram extends Component<Props, { width: number }> {
   state = { width: 720 };
   drag: Axis | null = null;
-  rulers = new Map<s.Term, { key: string; odds: number[] }>();
+  rulers = new Map<s.Term, { key: string; odds: number[]; labels: Label[] }>();
   svg: SVGSVGElement | null = null;
   observer = new ResizeObserver(([entry]) => this.setState({ width: Math.max(280, Math.floor(entry.contentRect.width)) }));
 
@@ -55,42 +72,54 @@ export class Nomogram extends Component<Props, { width: number }> {
     return z[a] === z[b] ? 0 : (z[a] - z[b]) / form.temperature;
   }
 
-  /** Log odds of the cells of a ruler; only those of a column with parents depend on the row. */
-  ruler(term: s.Term, cells: number[]): number[] {
+  /** Log odds of the cells and the labels of a ruler; only those of a column with parents depend on the row. */
+  ruler(term: s.Term, column: Column, cells: number[]): { odds: number[]; labels: Label[] } {
     const { form, alpha, a, b } = this.props;
     const key = `${alpha} ${a} ${b} ${form.temperature}`;
     const known = this.rulers.get(term);
-    if (known?.key === key && term.kind !== "contexts") return known.odds;
+    if (known?.key === key && term.kind !== "contexts") return known;
     const odds = cells.map((cell) => this.odds(term, cell));
-    this.rulers.set(term, { key, odds });
-    return odds;
+    const labels = column.kind === "choice"
+      ? column.labels.map((label, i) => ({ odds: odds[i], text: clip(label, 14), side: 0 }))
+      : roundValues(...ends(cells, odds), column.step).map((x) => {
+          const at = this.odds(term, x);
+          return { odds: at, text: short(x), side: this.odds(term, x + column.step) < at ? -1 : 1 };
+        });
+    const found = { key, odds, labels };
+    this.rulers.set(term, found);
+    return found;
   }
 
-  axes(): { axes: Axis[]; scale: number; total: number; offset: number; hidden: number } {
-    const { form, terms, columns, row, a, b } = this.props;
+  axes(): { axes: Axis[]; scale: number; total: number; offset: number; hidden: number; cut: boolean } {
+    const { form, terms, columns, row, rest, a, b } = this.props;
     const byName = new Map(columns.map((column) => [column.name, column]));
+    const clamp = (odds: number) => (Number.isFinite(odds) ? Math.max(-REACH, Math.min(REACH, odds)) : odds);
     const parts = terms.map((term) => {
       const column = byName.get(term.column)!;
       const cells = column.kind === "choice"
         ? column.labels.map((_, i) => i + 1)
-        : Array.from({ length: GRID + 1 }, (_, i) => column.low + ((column.high - column.low) * i) / GRID);
-      const odds = this.ruler(term, cells);
-      const finite = odds.filter(Number.isFinite);
+        : numbersOf(column);
+      const { odds, labels } = this.ruler(term, column, cells);
+      const finite = [...odds, ...labels.map((label) => label.odds)].filter(Number.isFinite).map(clamp);
       const low = finite.length ? Math.min(...finite) : 0;
       const high = finite.length ? Math.max(...finite) : 0;
-      return { column, cells, odds, low, high, own: this.odds(term, row[term.column] ?? null) };
+      return { column, cells, odds, labels, low, high, own: this.odds(term, row[term.column] ?? null) };
     });
     const scale = 100 / Math.max(1e-9, ...parts.map((part) => part.high - part.low));
     parts.sort((x, y) => y.high - y.low - (x.high - x.low));
-    const axes = parts.slice(0, MOST_AXES).map((part) => ({
-      column: part.column, cells: part.cells, low: part.low,
-      points: part.odds.map((o) => (o - part.low) * scale), at: (part.own - part.low) * scale,
-    }));
+    const axes = parts.slice(0, MOST_AXES).map((part) => {
+      const points = (odds: number) => (clamp(odds) - part.low) * scale;
+      const marks = part.labels.filter((label) => Number.isFinite(label.odds) && Math.abs(label.odds) <= REACH)
+        .map((label) => ({ points: points(label.odds), text: label.text, side: label.side }));
+      return { column: part.column, cells: part.cells, marks, points: part.odds.map(points), length: (part.high - part.low) * scale, at: points(part.own) };
+    });
     const others = form.terms.filter((term) => !terms.includes(term)).reduce((sum, term) => sum + this.odds(term, row[term.column] ?? null), 0);
-    const base = others + ((form.base[a] ?? -Infinity) - (form.base[b] ?? -Infinity)) / form.temperature;
+    const of = (z: (number | null)[]) => ((z[a] ?? -Infinity) - (z[b] ?? -Infinity)) / form.temperature;
+    const base = others + of(form.base) + (rest ? of(rest) : 0);
     const offset = base + parts.reduce((sum, part) => sum + part.low, 0);
     const total = parts.reduce((sum, part) => sum + (part.own - part.low) * scale, 0);
-    return { axes, scale, total, offset, hidden: parts.length - axes.length };
+    const cut = parts.some((part) => part.odds.some((o) => Number.isFinite(o) && Math.abs(o) > REACH));
+    return { axes, scale, total, offset, hidden: parts.length - axes.length, cut };
   }
 
   move = (event: PointerEvent): void => {
@@ -105,7 +134,7 @@ export class Nomogram extends Component<Props, { width: number }> {
     axis.points.forEach((p, i) => {
       if (Math.abs(p - points) < Math.abs(axis.points[found] - points)) found = i;
     });
-    this.props.set(axis.column.name, Number(axis.cells[found].toPrecision(6)));
+    this.props.set(axis.column.name, axis.cells[found]);
   }
 
   step(axis: Axis, event: KeyboardEvent): void {
@@ -116,12 +145,12 @@ export class Nomogram extends Component<Props, { width: number }> {
     const cell = this.props.row[axis.column.name] as number | null;
     const now = cell === null ? -1 : axis.cells.reduce((best, c, i) => (Math.abs(c - cell) < Math.abs(axis.cells[best] - cell) ? i : best), 0);
     const next = cell === null ? 0 : Math.min(axis.cells.length - 1, Math.max(0, now + by));
-    this.props.set(axis.column.name, Number(axis.cells[next].toPrecision(6)));
+    this.props.set(axis.column.name, axis.cells[next]);
   }
 
   render() {
     const { form, row, a, b } = this.props;
-    const { axes, scale, total, offset, hidden } = this.axes();
+    const { axes, scale, total, offset, hidden, cut } = this.axes();
     const { width } = this.state;
     const { left, span, height } = this.layout();
     const narrow = width < NARROW;
@@ -130,12 +159,12 @@ export class Nomogram extends Component<Props, { width: number }> {
     const name = (y: number, text: string) => (
       <text x={narrow ? 0 : left - 36} y={narrow ? y - 25 : y + 4} class="label" text-anchor={narrow ? "start" : "end"}>{clip(text, narrow ? 40 : 17)}</text>
     );
-    const most = Math.max(1, ...[axes.reduce((sum, axis) => sum + Math.max(0, ...axis.points.filter(Number.isFinite)), 0)]);
+    const most = Math.max(1, axes.reduce((sum, axis) => sum + axis.length, 0));
     const onTotal = (points: number) => left + (span * Math.min(most, Math.max(0, points))) / most;
     const chances = spread([0.5, 0.01, 0.99, 0.1, 0.9, 0.25, 0.75].flatMap((p) => {
       const points = (Math.log(p / (1 - p)) - offset) * scale;
-      return points >= 0 && points <= most ? [{ at: onTotal(points), text: String(p) }] : [];
-    }), [1]);
+      return points >= 0 && points <= most ? [{ at: onTotal(points), text: String(p), side: 1 }] : [];
+    }));
     return (
       <div>
         <svg ref={(e: SVGSVGElement | null) => { this.svg = e; }} class="nomogram" width={width} height={y0 + 46}
@@ -144,12 +173,11 @@ export class Nomogram extends Component<Props, { width: number }> {
             const y = i * height + (narrow ? 44 : 24);
             const cell = (row[axis.column.name] ?? null) as number | null;
             const value = cell === null ? "missing" : axis.column.kind === "choice" ? (axis.column.labels[cell - 1] ?? "(never seen)") : short(cell);
-            const finite = axis.points.filter(Number.isFinite);
             return (
               <g key={axis.column.name}>
                 {name(y, axis.column.name)}
-                <line x1={x(0)} x2={x(Math.max(0, ...finite))} y1={y} y2={y} class="axis" />
-                {spread(marks(axis).map((mark) => ({ at: x(mark.points), text: mark.text })), [-1, 1]).map(({ at, text, side }) => (
+                <line x1={x(0)} x2={x(axis.length)} y1={y} y2={y} class="axis" />
+                {spread(axis.marks.map((mark) => ({ ...mark, at: x(mark.points) }))).map(({ at, text, side }) => (
                   <g><line x1={at} x2={at} y1={y} y2={y + 5 * side} class="axis" />
                     <text x={at} y={side < 0 ? y - 8 : y + 18} class="tick" text-anchor="middle">{text}</text></g>
                 ))}
@@ -166,6 +194,7 @@ export class Nomogram extends Component<Props, { width: number }> {
           {Number.isFinite(total) && <circle cx={onTotal(total)} cy={y0} r="7" class="dot sum" />}
           <text x={left} y={y0 + 38} class="tick">{`P(${clip(form.classes[a], 24)}) against ${clip(form.classes[b], 24)}: ${percent(1 / (1 + Math.exp(-(offset + total / scale))))}`}</text>
         </svg>
+        {cut && <p class="note">Rulers end at log odds of ±{REACH}; the total counts all evidence.</p>}
         {hidden > 0 && <p class="note">The {MOST_AXES} longest rulers; {hidden} more columns count in the total.</p>}
       </div>
     );
@@ -174,23 +203,36 @@ export class Nomogram extends Component<Props, { width: number }> {
 
 const clip = (text: string, n: number): string => (text.length > n ? `${text.slice(0, n - 1)}…` : text);
 
-/** Return the values of a ruler that get a label, the most important first. */
-function marks(axis: Axis): { points: number; text: string }[] {
-  const { kind, labels } = axis.column;
-  const wanted = kind === "choice" ? axis.cells.map((_, i) => i) : [0, GRID, GRID / 2, GRID / 4, (3 * GRID) / 4];
-  return wanted
-    .map((i) => ({ points: axis.points[i], text: kind === "choice" ? clip(labels[i], 14) : short(axis.cells[i]) }))
-    .filter(({ points }) => Number.isFinite(points));
+/** Return at most GRID + 1 multiples of the step of a column. */
+function numbersOf({ low, high, step }: Column): number[] {
+  const stride = step * Math.max(1, Math.ceil((high - low) / step / GRID));
+  return Array.from({ length: Math.floor((high - low) / stride + 1e-9) + 1 }, (_, i) => Number((low + i * stride).toPrecision(12)));
 }
 
-/** Return the labels that do not overlap, each at the first of the sides (-1 above, 1 below the line) with room. */
-function spread(wanted: { at: number; text: string }[], sides: number[]): { at: number; text: string; side: number }[] {
-  const taken = new Map(sides.map((side) => [side, [] as [number, number][]]));
-  return wanted.flatMap(({ at, text }) => {
-    const half = (text.length * 6 + 8) / 2;
-    const side = sides.find((k) => taken.get(k)!.every(([low, high]) => at + half < low || at - half > high));
+/** Return the first and the last number whose evidence a ruler shows. */
+function ends(cells: number[], odds: number[]): [number, number] {
+  const inside = cells.filter((_, i) => Math.abs(odds[i]) <= REACH);
+  return inside.length > 1 ? [inside[0], inside[inside.length - 1]] : [cells[0], cells[cells.length - 1]];
+}
+
+/** Return about five round numbers between two, at least a step apart. */
+export function roundValues(low: number, high: number, least: number): number[] {
+  const rough = Math.log10((high - low) / 5);
+  const [power, rest] = [10 ** Math.floor(rough), 10 ** (rough - Math.floor(rough))];
+  const step = Math.max(least, power * (rest < 1.5 ? 1 : rest < 3.5 ? 2 : rest < 7.5 ? 5 : 10));
+  const first = Math.ceil(low / step - 1e-9);
+  return Array.from({ length: Math.max(0, Math.floor(high / step + 1e-9) - first + 1) }, (_, i) => Number(((first + i) * step).toPrecision(12)));
+}
+
+/** Return the labels that do not overlap; those of side 0 stand above the line, or below it where there is more room. */
+function spread<T extends { at: number; text: string; side: number }>(wanted: T[]): T[] {
+  const taken = new Map([-1, 1].map((side) => [side, [] as [number, number][]]));
+  return wanted.flatMap((mark) => {
+    const half = (mark.text.length * 6 + 8) / 2;
+    const free = (k: number) => taken.get(k)!.every(([low, high]) => mark.at + half < low || mark.at - half > high);
+    const side = (mark.side ? [mark.side] : [-1, 1]).find(free);
     if (!side) return [];
-    taken.get(side)!.push([at - half, at + half]);
-    return [{ at, text, side }];
+    taken.get(side)!.push([mark.at - half, mark.at + half]);
+    return [{ ...mark, side }];
   });
 }

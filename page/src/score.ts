@@ -32,7 +32,7 @@ export type Term =
   | { kind: "kernel"; column: string; points: number[][]; log_counts: number[][]; bandwidth: number[]; constant: number[]; power: number }
   | WordsTerm
   | JointTerm
-  | (Coding & { kind: "contexts"; parents: Coding[]; levels: { codes: number[][]; scores: Scores[][] }[] });
+  | (Coding & { kind: "contexts"; parents: Coding[]; levels: { codes: number[][]; scores: Scores[][]; counts?: number[][][] }[] });
 
 /** The full joint: rows of each class by the values of all columns; `pseudo` is added to each possible row. */
 export interface JointTerm {
@@ -135,7 +135,10 @@ export function termScores(term: Term, row: Row, n: number, alpha: number | null
     }
     return (code === 0 ? term.missing : code > term.scores.length ? term.unseen : term.scores[code - 1]).map(score);
   }
-  if (term.kind === "contexts") return contextScores(term, row, n);
+  if (term.kind === "contexts") {
+    const found = contextOf(term, row);
+    return found ? found.scores[found.code - 1].map(score) : zero();
+  }
   if (term.kind === "words") return typeof cell === "string" ? readDocument(term, cell, n).scores : zero();
   if (term.kind === "joint") {
     const { known, fractions } = jointFractions(term, row, alpha);
@@ -170,16 +173,24 @@ export function termScores(term: Term, row: Row, n: number, alpha: number | null
   }
 }
 
-function contextScores(term: Extract<Term, { kind: "contexts" }>, row: Row, n: number): number[] {
+/** Return the table of a column for the longest known context of a row, and the code of its cell; null if it is not known. */
+function contextOf(term: Extract<Term, { kind: "contexts" }>, row: Row): { code: number; scores: Scores[]; counts?: number[][] } | null {
   const code = codeOf(term, row[term.column] ?? null);
-  if (code === 0 || code > term.n_codes) return new Array<number>(n).fill(0);
+  if (code === 0 || code > term.n_codes) return null;
   const parents = term.parents.map((parent) => codeOf(parent, row[parent.column] ?? null));
   for (let depth = term.parents.length; depth >= 0; depth--) {
-    const { codes, scores } = term.levels[depth];
+    const { codes, scores, counts } = term.levels[depth];
     const found = codes.findIndex((context) => context.every((value, i) => value === parents[i]));
-    if (found >= 0) return scores[found][code - 1].map(score);
+    if (found >= 0) return { code, scores: scores[found], counts: counts?.[found] };
   }
-  return new Array<number>(n).fill(0);
+  return null;
+}
+
+/** Return the counts of a cell given its parents, for each class. */
+export function contextFractions(term: Extract<Term, { kind: "contexts" }>, row: Row): Fraction[] | null {
+  const { code, counts } = contextOf(term, row) ?? {};
+  if (!code || !counts) return null;
+  return counts[code - 1].map((n, c) => ({ n, total: counts.reduce((sum, cell) => sum + cell[c], 0), added: 0, whole: 0 }));
 }
 
 /** Most combinations of missing parents that are summed. */
@@ -203,6 +214,12 @@ function openParents(form: Form, row: Row): Map<string, Coding> {
     }
   }
   return open;
+}
+
+/** Return what missing parents, summed out, add to the prior and the terms of a row; null where they add nothing. */
+export function summedOut(form: Form, z: number[], terms: number[][]): number[] | null {
+  const rest = z.map((value, c) => value - score(form.base[c]) - terms.reduce((sum, term) => sum + term[c], 0));
+  return rest.some((x) => Math.abs(x) > 1e-9 && Number.isFinite(x)) ? rest : null;
 }
 
 /** Return ln P(x, class); missing parents are summed out. Null where there are too many combinations of them. */

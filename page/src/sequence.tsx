@@ -212,7 +212,8 @@ class Drawing extends Component<{ data: SequenceData; trellis: Trellis; at: numb
 
   render() {
     const { data, trellis, at } = this.props;
-    const [left, gap] = this.state.width < 480 ? [64, 66] : [84, 88];
+    const [left, least] = this.state.width < 480 ? [64, 66] : [84, 88];
+    const gap = Math.min(1.6 * least, Math.max(least, (this.state.width - left) / (at + 1)));
     const shown = Math.max(2, Math.floor((this.state.width - left) / gap));
     const first = Math.max(0, at + 1 - shown);
     const names = copies(data);

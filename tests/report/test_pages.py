@@ -230,6 +230,21 @@ def test_a_click_gives_the_posterior_of_python(opened, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("model", [bk.TAN(), bk.KDB()], ids=repr)
+def test_evidence_and_product_of_a_row_with_missing_parents_give_its_posterior(opened, tmp_path, model):
+    model.fit(*columns()).page(tmp_path / "page.html")
+    page, _ = opened("page.html#sky=sun&cost=2&wet=True")
+    row = {name: [None] for name in columns()[0]} | {"sky": ["sun"], "cost": [2.0], "wet": [True]}
+    p = sorted(model.predict_proba(row)[0], reverse=True)
+    evidence = page.get_by_role("region", name="Evidence").locator(".note").inner_text()
+    assert float(evidence.rpartition(" ")[2]) == pytest.approx(np.log(p[0] / p[1]), rel=1e-3)
+    product = page.get_by_role("region", name="Worked product").locator("table").first
+    assert "missing parents" in product.inner_text()
+    *factors, whole = map(float, product.locator("tr td:last-child").all_inner_texts()[:-1])
+    assert whole == pytest.approx(np.prod(factors), rel=1e-3)
+
+
+@pytest.mark.slow
 def test_names_and_values_of_the_data_are_text_and_nothing_is_fetched(opened, tmp_path):
     table = {EVIL: [EVIL, TURNED, "b", "b"] * 4, TURNED: [1.0, 2.0, 4.0, 3.0] * 4, "__proto__": ["x", "y"] * 8}
     model = bk.NaiveBayes().fit(table, [EVIL, TURNED] * 8)

@@ -46,6 +46,18 @@ def test_the_scores_are_those_of_leave_one_out_beside_the_majority_class():
         assert f"{figure:.6g}" in report
 
 
+def test_the_model_card_has_counts_version_and_how_to_use_the_model():
+    card = bk.write_report(bk.NaiveBayes(), *table()).html.partition("<h2>Model card</h2>")[2]
+    for part in (
+        "120 rows, 2 columns, 2 classes",
+        f"bayeskit {bk.__version__}",
+        "bayeskit.load(",
+        "partial_fit",
+        "forget",
+    ):
+        assert part in card
+
+
 def test_an_ensemble_stands_beside_naive_bayes():
     X, y = table(60)
     report = bk.write_report(bk.BayesClassifier(), X, y).html

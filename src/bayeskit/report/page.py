@@ -70,7 +70,7 @@ def _page(
             '<noscript><p class="note">The form needs JavaScript; the tables below do not.</p></noscript>',
             f'<div data-bayeskit="{component}" data-payload="payload-1"></div>',
         ]
-    parts.append(_figures(model))
+    parts.append(model_tables(model))
     return ModelPage(document(f"{name}: bayeskit", parts, payloads))
 
 
@@ -99,25 +99,29 @@ def _tables_of(model: Any) -> list[str]:
     if hasattr(model, "nodes"):
         return list(model.nodes)
     if hasattr(model, "transitions_"):
-        # The overview has the transitions of up to 12 states, and the start of more.
-        return ["start" if len(model.start_) <= 12 else "transitions", *model.schema_.used]
+        return ["start", "transitions", *model.schema_.used]
     return list(model.schema_.used) if hasattr(model, "schema_") and hasattr(model, "table") else []
 
 
-def _figures(model: Any) -> str:
+def model_tables(model: Any) -> str:
     """Return the tables of the model, which need no script."""
     overview = model._overview() if hasattr(model, "_overview") else model.sheet
-    parts = [f'<div class="scroll" tabindex="0">{overview.html}</div>']
+    # The overview of a hidden Markov model repeats the tables below.
+    shown = f"<p><b>{escape(overview.title)}</b></p>" if hasattr(model, "transitions_") else overview.html
+    parts = [f'<div class="scroll" tabindex="0">{shown}</div>']
     names = _tables_of(model)
-    shown = 0
+    tables: list[str] = []
     for name in names[:MOST_TABLES]:
         try:
             made = model.table(name)
         except (BayesError, TypeError):  # a model without tables of single columns
             break
-        parts.append(f'<h3><bdi>{escape(name)}</bdi></h3><div class="scroll" tabindex="0">{made._repr_html_()}</div>')
-        shown += 1
-    if shown < len(names) and shown:
-        parts.append(f'<p class="note">The tables of {len(names) - shown:,} more columns are left out.</p>')
+        tables.append(
+            f'<div><h3><bdi>{escape(name)}</bdi></h3><div class="scroll" tabindex="0">{made._repr_html_()}</div></div>'
+        )
+    if tables:
+        parts.append(f'<div class="tables">{"".join(tables)}</div>')
+    if 0 < len(tables) < len(names):
+        parts.append(f'<p class="note">The tables of {len(names) - len(tables):,} more columns are left out.</p>')
     content = f"<details open><summary>Tables of the model</summary>{''.join(parts)}</details>"
     return f'<section class="figures card">{content}</section>'

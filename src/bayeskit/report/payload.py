@@ -50,7 +50,7 @@ def classifier_payload(model: Any) -> dict[str, Any]:
     elif isinstance(model, FullJointBayes):
         form, written = _joint_form(model)
     elif hasattr(model, "_scoring_form"):
-        form, written = json_model(model._scoring_form()), {}
+        form, written = _exported_form(model), {}
     else:
         raise NoPage(f"the score of {type(model).__name__} is no sum over columns, which the page could compute")
     listed = [*form["terms"], *written.values()]
@@ -201,6 +201,20 @@ def _naive_form(model: Any, naive: Any) -> tuple[dict[str, Any], dict[str, Any]]
     if naive.prior == "empirical" and not powers:
         form["class_counts"] = naive.tally_.class_counts.tolist()
     return form, written
+
+
+def _exported_form(model: Any) -> dict[str, Any]:
+    """Return the exported form of a model, with the counts of columns given their parents."""
+    form = json_model(model._scoring_form())
+    for term in form["terms"]:
+        if term["kind"] == "contexts":
+            counts = model.params_.tables[term["column"]].contexts.counts
+            term["levels"] = [level | {"counts": n.tolist()} for level, n in zip(term["levels"], counts, strict=True)]
+    if hasattr(model, "tally_"):
+        counts, base = model.tally_.class_counts, np.array(form["base"], dtype=float)
+        if np.allclose(logspace.log(counts / counts.sum()), base, rtol=0, atol=1e-12):
+            form["class_counts"] = counts.tolist()
+    return form
 
 
 def _joint_form(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:

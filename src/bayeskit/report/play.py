@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bayeskit.report.html import document, escape
+from bayeskit.report.page import model_tables
 from bayeskit.report.payload import classifier_payload, network_payload, sequence_payload
 from bayeskit.storage.files import write_file
 
@@ -26,45 +27,49 @@ TOPIC_DOCUMENTS = (
 
 @dataclass(frozen=True)
 class Lesson:
-    """A teaching page: its component, its data, and what it says without JavaScript."""
+    """A teaching page: its component, its text without JavaScript, its model if it has one, and its data."""
 
     title: str
     component: str
     text: str
     static: str
-    payload: Callable[[], dict[str, Any]] = dict
+    model: Callable[[], Any] = lambda: None
+    payload: Callable[[Any], dict[str, Any]] = lambda _: {}
 
 
-def _tennis() -> dict[str, Any]:
+def _tennis() -> Any:
     from bayeskit.datasets import load_worked_example
     from bayeskit.models.naive_bayes import NaiveBayes
 
-    days = load_worked_example("tennis")
-    model = NaiveBayes(smoothing=0).fit(days, "play")
-    payload = classifier_payload(model)
-    cells = [list(map(str, day.values())) for day in days.select(model.schema_.used).to_pylist()]
+    return NaiveBayes(smoothing=0).fit(load_worked_example("tennis"), "play")
+
+
+def _tennis_payload(model: Any) -> dict[str, Any]:
+    from bayeskit.datasets import load_worked_example
+
+    days, names = load_worked_example("tennis"), model.schema_.used
+    cells = [list(map(str, day.values())) for day in days.select(names).to_pylist()]
     classes = list(map(str, days["play"].to_pylist()))
-    return payload | {"rows": {"names": model.schema_.used, "cells": cells, "classes": classes}}
+    return classifier_payload(model) | {"rows": {"names": names, "cells": cells, "classes": classes}}
 
 
-def _alarm() -> dict[str, Any]:
+def _alarm() -> Any:
     from bayeskit.network.network import BayesianNetwork
 
     alarm = {(True, True): 0.95, (True, False): 0.94, (False, True): 0.29, (False, False): 0.001}
     edges = [("burglary", "alarm"), ("earthquake", "alarm"), ("alarm", "John calls"), ("alarm", "Mary calls")]
     calls = {"John calls": {True: 0.9, False: 0.05}, "Mary calls": {True: 0.7, False: 0.01}}
-    return network_payload(BayesianNetwork(edges, {"burglary": 0.001, "earthquake": 0.002, "alarm": alarm, **calls}))
+    return BayesianNetwork(edges, {"burglary": 0.001, "earthquake": 0.002, "alarm": alarm, **calls})
 
 
-def _umbrella() -> dict[str, Any]:
+def _umbrella() -> Any:
     from bayeskit.sequence.hidden_markov import HiddenMarkovModel
 
-    model = HiddenMarkovModel.from_tables(
+    return HiddenMarkovModel.from_tables(
         {"rain": 0.5, "dry": 0.5},
         {"rain": {"rain": 0.7, "dry": 0.3}, "dry": {"rain": 0.3, "dry": 0.7}},
         {"day": {"rain": {"umbrella": 0.9, "none": 0.1}, "dry": {"umbrella": 0.2, "none": 0.8}}},
     )
-    return sequence_payload(model)
 
 
 LESSONS: dict[str, Lesson] = {
@@ -82,6 +87,7 @@ LESSONS: dict[str, Lesson] = {
         "For a day that is sunny, cool, of high humidity and strong wind: no 5/14 · 3/5 · 1/5 · 4/5 · 3/5 = 0.0206, "
         "yes 9/14 · 2/9 · 3/9 · 3/9 · 3/9 = 0.0053, so P(no) = 0.0206 / (0.0206 + 0.0053) = 79.5 %.",
         _tennis,
+        _tennis_payload,
     ),
     "beta": Lesson(
         "A belief about a coin",
@@ -101,6 +107,7 @@ LESSONS: dict[str, Lesson] = {
         "Burglars and earthquakes set off the alarm, and two neighbors call. Click a state to observe it.",
         "P(burglary | both call) = 0.284: the prior is 0.001, and the alarm also rings by earthquakes and by itself.",
         _alarm,
+        network_payload,
     ),
     "umbrella": Lesson(
         "The umbrella",
@@ -108,6 +115,7 @@ LESSONS: dict[str, Lesson] = {
         "The weather is hidden; you see whether people carry umbrellas. Click one observation a day.",
         "After one day with umbrellas P(rain) = 0.818, after two 0.883.",
         _umbrella,
+        sequence_payload,
     ),
     "topics": Lesson(
         "Topics by Gibbs sampling",
@@ -115,7 +123,7 @@ LESSONS: dict[str, Lesson] = {
         "Each word has a topic, drawn again and again given all others, until documents agree in color.",
         "P(topic k of a word | all others) ∝ (words of topic k in the document + α) · (times topic k has the word + β) "
         "/ (words of topic k + Vβ).",
-        lambda: {"documents": list(TOPIC_DOCUMENTS), "k": 2},
+        payload=lambda _: {"documents": list(TOPIC_DOCUMENTS), "k": 2},
     ),
     "regions": Lesson(
         "Regions of four models",
@@ -130,24 +138,28 @@ LESSONS: dict[str, Lesson] = {
 def lesson_page(name: str) -> str:
     """Return the HTML of a teaching page."""
     lesson = LESSONS[name]
+    model = lesson.model()
     parts = [
         f'<nav><a href="index.html">All pages</a></nav><h1>{escape(lesson.title)}</h1>',
         f'<p class="lead">{escape(lesson.text)}</p>',
+        '<noscript><p class="note">What moves needs JavaScript; the text below does not.</p></noscript>',
         f'<div data-bayeskit="{lesson.component}" data-payload="payload-1"></div>',
-        f'<section class="card figures"><h2>By hand</h2><p>{escape(lesson.static)}</p></section>',
+        f'<section class="card figures"><h2>In short</h2><p>{escape(lesson.static)}</p></section>',
+        "" if model is None else model_tables(model),
     ]
-    return document(f"{lesson.title}: bayeskit", parts, {"payload-1": lesson.payload()}, large=True)
+    return document(f"{lesson.title}: bayeskit", parts, {"payload-1": lesson.payload(model)}, large=True)
 
 
 def index_page() -> str:
     """Return the HTML of the list of teaching pages."""
     links = [
-        f'<li><a href="{html.escape(name)}.html">{escape(lesson.title)}</a><br>{escape(lesson.text)}</li>'
+        f'<li class="card"><h2><a href="{html.escape(name)}.html">{escape(lesson.title)}</a></h2>'
+        f"{escape(lesson.text)}</li>"
         for name, lesson in LESSONS.items()
     ]
     parts = [
-        "<h1>Play with probabilities</h1>",
-        f'<section class="card"><ul class="lessons">{"".join(links)}</ul></section>',
+        '<h1>Play with probabilities</h1><p class="lead">Eight pages to touch. They need no data and no network.</p>',
+        f'<ul class="lessons">{"".join(links)}</ul>',
     ]
     return document("Play with probabilities: bayeskit", parts, large=True)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -69,22 +70,25 @@ def write_report(model: Any, X: Any, y: Any, path: str | Path | None = None, *, 
         evaluation, scores = _evaluate(model, X, y)
     payloads: dict[str, Any] = {}
     examples = table.take(np.arange(min(rows, table.n_rows))) if rows else None
-    report = [
-        _heading(model, table.n_rows, examples),
+    sections = [
         _section("Data", lambda: _data(model, advice)),
         _section("Scores", lambda: _show_scores(evaluation, scores)),
-        _section("Calibration", lambda: _record(evaluation.reliability())),
-        _section("Learning curve", lambda: _record(_learning_curve(model, X, y))),
+        _section("Calibration", lambda: _record(evaluation.reliability()), "half"),
+        _section("Learning curve", lambda: _record(_learning_curve(model, X, y)), "half"),
         _section("Most informative columns", lambda: _show_informative(model)),
-        _section("Dependent columns", lambda: _record(_method(model, "diagnose")(X, y))),
-        _section("Structure", lambda: _record(_method(model, "describe_structure")())),
+        _section("Dependent columns", lambda: _record(_method(model, "diagnose")(X, y)), "half"),
+        _section("Structure", lambda: _record(_method(model, "describe_structure")()), "half"),
         _section("Words of the classes", lambda: _record(_method(model, "telling_words")())),
         _section("Examples", lambda: _show_examples(model, examples)) if examples is not None else "",
-        _section("Try the model", lambda: _form(model, payloads)),
+        _section("Try the model", lambda: _form(model, payloads), "bare"),
         _section("Model card", lambda: _show_card(model, evaluation)),
     ]
-    target = _target(model)
-    page = ModelPage(document(f"Report of {target}", [part for part in report if part], payloads))
+    report = [
+        _heading(model, table.n_rows, examples),
+        _tiles(evaluation),
+        f'<div class="report">{"".join(sections)}</div>',
+    ]
+    page = ModelPage(document(f"Report of {_target(model)}", report, payloads))
     if path is not None:
         write_file(path, page.html.encode())
     return page
@@ -114,7 +118,7 @@ def _method(model: Any, name: str) -> Any:
     return getattr(model, name)
 
 
-def _section(title: str, content: Callable[[], str]) -> str:
+def _section(title: str, content: Callable[[], str], look: str = "") -> str:
     """Return a section; what the model or the data does not allow is left out, with the reason if there is one."""
     try:
         body = content()
@@ -122,7 +126,7 @@ def _section(title: str, content: Callable[[], str]) -> str:
         if not problem.message:
             return ""
         body = f'<p class="note">Left out: {escape(problem.message)}.</p>'
-    return f'<section class="card"><h2>{escape(title)}</h2>{body}</section>' if body else ""
+    return f'<section class="card {look}"><h2>{escape(title)}</h2>{body}</section>' if body else ""
 
 
 def _heading(model: Any, n_rows: int, examples: Any) -> str:
@@ -131,6 +135,21 @@ def _heading(model: Any, n_rows: int, examples: Any) -> str:
         held = "It holds aggregated figures and the rows under <i>Examples</i>."
     lead = f"{type(model).__name__} on {n_rows:,} rows with {len(model.classes_):,} classes. {held}"
     return f'<h1>Report of <bdi>{escape(_target(model))}</bdi></h1><p class="lead">{lead}</p>'
+
+
+def _tiles(evaluation: Any) -> str:
+    """Show the most important figures in large type."""
+    from bayeskit.explain.overview import percent
+
+    figures = {
+        "accuracy": (percent(evaluation.accuracy), f"majority class {percent(evaluation.baseline.accuracy)}"),
+        "log loss (nats)": (f"{evaluation.log_loss:.3f}", f"majority class {evaluation.baseline.log_loss:.3f}"),
+        "calibration error": (percent(evaluation.calibration_error), "predicted minus observed, on average"),
+    }
+    tiles = (
+        f"<div><dt>{k}</dt><dd>{value} <small>{remark}</small></dd></div>" for k, (value, remark) in figures.items()
+    )
+    return f'<dl class="tiles">{"".join(tiles)}</dl>'
 
 
 def _data(model: Any, advice: list[str]) -> str:
@@ -167,7 +186,8 @@ def _evaluate(model: Any, X: Any, y: Any) -> tuple[Any, Table]:
 
 def _show_scores(evaluation: Any, scores: Table) -> str:
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in evaluation.notes)
-    return _scroll(scores.grid.html) + notes + _scroll(evaluation.by_class.grid.html) + _record(evaluation)
+    figures = _scroll(scores.grid.html) + notes + _scroll(evaluation.by_class.grid.html)
+    return f'<div class="tables"><div>{figures}</div><div>{_record(evaluation)}</div></div>'
 
 
 def _learning_curve(model: Any, X: Any, y: Any) -> Any:
@@ -182,15 +202,15 @@ def _show_informative(model: Any) -> str:
     if hasattr(model, "importance_"):
         return _record(model.importance_)
     importance = _method(model, "column_importance")()
-    parts = [_record(importance)]
+    parts = [f"<div>{_record(importance)}</div>"]
     for column in importance.columns[:MOST_COLUMNS]:
         name = column.column
         try:
             shown = _record(model.densities(name))
         except (AttributeError, BayesError):  # a categorical column
             shown = _scroll(model.table(name)._repr_html_())
-        parts.append(f"<h3><bdi>{escape(name)}</bdi></h3>{shown}")
-    return "".join(parts)
+        parts.append(f"<div><h3><bdi>{escape(name)}</bdi></h3>{shown}</div>")
+    return f'<div class="tables">{"".join(parts)}</div>'
 
 
 def _form(model: Any, payloads: dict[str, Any]) -> str:
@@ -203,7 +223,8 @@ def _form(model: Any, payloads: dict[str, Any]) -> str:
 
 
 def _show_examples(model: Any, examples: Any) -> str:
-    return "".join(f'<div class="card">{record._repr_html_()}</div>' for record in _method(model, "explain")(examples))
+    shown = "".join(f"<div>{record._repr_html_()}</div>" for record in _method(model, "explain")(examples))
+    return f'<div class="tables">{shown}</div>'
 
 
 def _show_card(model: Any, evaluation: Any) -> str:
@@ -217,14 +238,28 @@ def _show_card(model: Any, evaluation: Any) -> str:
     facts = {
         "model": type(model).__name__,
         "settings": settings,
-        "classes": f"{len(model.classes_):,}",
+        "learned from": _learned(model),
         "scored by": f"{evaluation.method} on {evaluation.n_rows:,} rows",
         "calibration": evaluation.reliability().sentence,
         "made with": f"bayeskit {__version__}",
     }
     listed = "".join(f"<dt>{name}</dt><dd>{escape(value)}</dd>" for name, value in facts.items())
     code = "\n".join(map(escape, uses))
-    return f"<dl>{listed}</dl>" + _scroll(f"<pre>{code}</pre>")
+    return f'<dl class="facts">{listed}</dl>' + _scroll(f"<pre>{code}</pre>")
+
+
+def _learned(model: Any) -> str:
+    """Describe the counts of a model: rows, columns and classes."""
+    from bayeskit.explain.overview import round_count
+
+    facts: dict[str, float] = {"classes": len(model.classes_)}
+    if hasattr(model, "tally_"):
+        facts = {
+            "rows": round_count(float(model.tally_.class_counts.sum())),
+            "columns": len(model.schema_.used),
+            **facts,
+        }
+    return ", ".join(f"{n:,} {name[:-2] if name == 'classes' and n == 1 else name}" for name, n in facts.items())
 
 
 def _record(record: Any) -> str:
@@ -238,10 +273,18 @@ def _record(record: Any) -> str:
         svg = picture(draw(record))
     except (ImportError, BayesError, ValueError):  # Vega refuses some names that hold escapes
         return _scroll(sheet)
-    code = base64.b64encode(svg.encode()).decode()
+    code = base64.b64encode(_widen(svg).encode()).decode()
     title = record.sheet.title if hasattr(record, "sheet") else type(record).__name__
-    style = "max-width:100%;background:#fff"
-    return f'<p><img style="{style}" alt="{escape(title)}" src="data:image/svg+xml;base64,{code}"></p>{folded}'
+    return f'<p><img class="picture" alt="{escape(title)}" src="data:image/svg+xml;base64,{code}"></p>{folded}'
+
+
+def _widen(svg: str) -> str:
+    """Leave room at the right of a picture, for fonts wider than those of its layout."""
+    head, end, rest = svg.partition(">")
+    width = float(re.findall(r'\bwidth="([\d.]+)', head)[0])
+    wide = f"{1.2 * width:.0f}"
+    head = re.sub(r'\bwidth="[\d.]+', f'width="{wide}', re.sub(r'viewBox="0 0 [\d.]+', f'viewBox="0 0 {wide}', head))
+    return head + end + rest
 
 
 def _scroll(content: str) -> str:
