@@ -109,13 +109,14 @@ def script_advice(texts: Sequence[Any], pattern: Any) -> AdviceWarning | None:
     if pattern not in EXPRESSIONS:
         return None
     some = [text for text in texts if isinstance(text, str)]
-    letters, unspaced = (sum(len(found.findall(text)) for text in some) for found in (LETTER, UNSPACED))
-    if unspaced and 2 * unspaced > letters:
+    beyond_ascii = [text for text in some if not text.isascii()]
+    unspaced = sum(len(UNSPACED.findall(text)) for text in beyond_ascii)
+    if unspaced and 2 * unspaced > sum(len(LETTER.findall(text)) for text in some):
         return AdviceWarning(
             "the documents are written without spaces between words, and a whole sentence would be one word",
             hint='read them by characters, pattern="char", ngrams=(1, 2)',
         )
-    with_emoji = sum(EMOJI.search(text) is not None for text in some)
+    with_emoji = sum(EMOJI.search(text) is not None for text in beyond_ascii)
     has_words = any(re.search(EXPRESSIONS[pattern], text) for text in some)  # without any, the fit says that
     if pattern != "words_and_punctuation" and with_emoji > RARE * len(some) and has_words:
         return AdviceWarning(
