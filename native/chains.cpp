@@ -122,13 +122,6 @@ private:
     std::vector<uint32_t> number_, touched_;
 };
 
-}  // namespace
-
-void refuse_part() { throw std::invalid_argument("what was learned points outside its own arrays"); }
-void refuse_classes() { throw std::invalid_argument("what was learned has more classes than asked for"); }
-
-namespace {
-
 constexpr double kChoices[] = {1, 4, 16};
 constexpr size_t kM = std::size(kChoices);
 constexpr double kTiny = 1e-200;
@@ -136,30 +129,24 @@ constexpr double kGain = 1e-9;
 constexpr size_t kFewClasses = 8;
 constexpr size_t kRemembered = 1 << 14;  // values times classes whose factors are held
 
-// The part that chooses: its rows side by side, so that a candidate reads memory in order.
+// The part that chooses: its rows side by side, so that a candidate reads memory in order. Counts of rows are whole,
+// sums of weights are not.
+template <class Count>
 class Chooser {
+    static constexpr bool kWeighed = std::is_same_v<Count, double>;
+
 public:
     Chooser(const Rows& rows, const std::vector<Column>& columns, const uint8_t* part, const double* own_prior)
         : rows_(rows), columns_(columns), C_(rows.n_classes), groups_(chosen(rows, part)),
-          divider_(most_values(columns)) {
-        const size_t n = groups_.rows.size(), most = most_values(columns);
+          divider_(most_values(columns)), value_(groups_.rows.size()), order_(groups_.rows.size()),
+          count_(most_values(columns) * C_), total_(most_values(columns)) {
         for (const uint32_t r : groups_.rows) {
             label_.push_back(rows.labels[r]);
             p_.push_back(own_prior[r]);
         }
-        if (rows.weights) {
-            count_.assign(most * C_, 0.0);
-            total_.assign(most, 0.0);
-        } else {
-            tally_.assign(most * C_, 0);
-            tally_of_value_.assign(most, 0);
-            if (most * C_ <= kRemembered) {
-                factor_.resize(most * C_ * kM);
-                factor_of_.assign(most * C_, 0);
-            }
-        }
-        value_.resize(n);
-        order_.resize(n);
+        if (kWeighed || count_.size() > kRemembered) return;
+        factor_.resize(count_.size() * kM);
+        factor_of_.assign(count_.size(), 0);
     }
 
     // The best candidate of one step, taken; false where none gains.
@@ -227,9 +214,7 @@ private:
                 splits = value_[i] != value_[groups_.start[g]];
         if (!splits) return false;
         Gains gains(sums);
-        for (size_t g = 0; g < groups_.size(); ++g)
-            if (rows_.weights) add_weighed(groups_.start[g], groups_.start[g + 1], gains);
-            else add_group(groups_.start[g], groups_.start[g + 1], gains);
+        for (size_t g = 0; g < groups_.size(); ++g) add_group(groups_.start[g], groups_.start[g + 1], gains);
         gains.close();
         return true;
     }
@@ -244,50 +229,33 @@ private:
             const size_t at = cell(i);
             double here[kM], *factor = many ? factor_.data() + at * kM : here;
             if (!many || factor_of_[at] != group_) {
-                const double a = tally_[at] - 1.0, b = tally_of_value_[value_[i]] - 1.0, p = p_[i];
+                const double a = without(count_[at], i), b = without(total_[value_[i]], i), p = p_[i];
                 for (size_t c = 0; c < kM; ++c) factor[c] = (a + kChoices[c] * p) / ((b + kChoices[c]) * p);
                 if (many) factor_of_[at] = group_;
             }
-            gains.multiply(factor);
+            if (const double w = weight(i); w == 1.0) gains.multiply(factor);
+            else
+                for (size_t c = 0; c < kM; ++c) gains.sums[c] += w * std::log(factor[c]);
         }
         clear_rows(first, last);
     }
 
-    void add_weighed(size_t first, size_t last, Gains& gains) {
-        weigh_rows(first, last);
-        for (size_t i = first; i < last; ++i) {
-            const uint32_t r = groups_.rows[i];
-            const double p = p_[i], w = rows_.weight(r);
-            const double a = rows_.without(count_[cell(i)], r), b = rows_.without(total_[value_[i]], r);
-            double factor[kM];
-            for (size_t c = 0; c < kM; ++c) factor[c] = (a + kChoices[c] * p) / ((b + kChoices[c]) * p);
-            if (w == 1.0) gains.multiply(factor);
-            else
-                for (size_t c = 0; c < kM; ++c) gains.sums[c] += w * std::log(factor[c]);
-        }
-        forget_rows(first, last);
+    Count weight(size_t i) const {
+        if constexpr (kWeighed) return rows_.weights[groups_.rows[i]];
+        else return 1;
+    }
+    double without(Count sum, size_t i) const {
+        if constexpr (kWeighed) return rows_.without(sum, groups_.rows[i]);
+        else return sum - 1.0;
     }
 
     void count_rows(size_t first, size_t last) {
         for (size_t i = first; i < last; ++i) {
-            ++tally_[cell(i)];
-            ++tally_of_value_[value_[i]];
+            count_[cell(i)] += weight(i);
+            total_[value_[i]] += weight(i);
         }
     }
-
     void clear_rows(size_t first, size_t last) {
-        for (size_t i = first; i < last; ++i) tally_[cell(i)] = tally_of_value_[value_[i]] = 0;
-    }
-
-    void weigh_rows(size_t first, size_t last) {
-        for (size_t i = first; i < last; ++i) {
-            const double w = rows_.weight(groups_.rows[i]);
-            count_[cell(i)] += w;
-            total_[value_[i]] += w;
-        }
-    }
-
-    void forget_rows(size_t first, size_t last) {
         for (size_t i = first; i < last; ++i) count_[cell(i)] = total_[value_[i]] = 0;
     }
 
@@ -298,17 +266,10 @@ private:
         next_p_.clear();
         for (size_t g = 0; g < groups_.size(); ++g) {
             const size_t first = groups_.start[g], last = groups_.start[g + 1];
-            const bool weighed = rows_.weights != nullptr;
-            if (weighed) weigh_rows(first, last);
-            else count_rows(first, last);
-            for (size_t i = first; i < last; ++i) {
-                const uint32_t r = groups_.rows[i];
-                const double count = weighed ? count_[cell(i)] : tally_[cell(i)];
-                const double total = weighed ? total_[value_[i]] : tally_of_value_[value_[i]];
-                p_[i] = (rows_.without(count, r) + step.m * p_[i]) / (rows_.without(total, r) + step.m);
-            }
-            if (weighed) forget_rows(first, last);
-            else clear_rows(first, last);
+            count_rows(first, last);
+            for (size_t i = first; i < last; ++i)
+                p_[i] = (without(count_[cell(i)], i) + step.m * p_[i]) / (without(total_[value_[i]], i) + step.m);
+            clear_rows(first, last);
             divider_.divide(value_.data(), first, last, order_.data(), [&](uint32_t, size_t from, size_t to) {
                 if (to - from < 2) return;  // alone: nothing will change for it
                 for (size_t at = from; at < to; ++at) {
@@ -332,8 +293,7 @@ private:
     Divider divider_;
     std::vector<uint32_t> label_, next_label_, value_, order_;  // of each place, as the others
     std::vector<double> p_, next_p_;
-    std::vector<double> count_, total_;              // of weights: by value and class, and by value
-    std::vector<uint32_t> tally_, tally_of_value_;   // of rows
+    std::vector<Count> count_, total_;  // by value and class, and by value
     std::vector<double> factor_;                     // by value and class, for each m
     std::vector<uint64_t> factor_of_;                // the group for which it was made
     uint64_t group_ = 0;
@@ -512,6 +472,9 @@ void score_rows_of(const std::vector<ChainView>& chains, const std::vector<Colum
 
 }  // namespace
 
+void refuse_part() { throw std::invalid_argument("what was learned points outside its own arrays"); }
+void refuse_classes() { throw std::invalid_argument("what was learned has more classes than asked for"); }
+
 void count_chain(const Rows& rows, const std::vector<Column>& columns, const uint8_t* part, const double* prior,
                  Chain& chain, double* h) {
     const size_t C = rows.n_classes;
@@ -537,10 +500,13 @@ Chain learn_chain(const Rows& rows, const std::vector<Column>& columns, const ui
     std::vector<double> own_prior(rows.n);
     for (size_t r = 0; r < rows.n; ++r) own_prior[r] = begin.left_out(r, rows.labels[r]);
     Chain chain;
-    Chooser chooser(rows, columns, part, own_prior.data());
-    Step step;
-    for (size_t d = 0; d < candidates.n_steps; ++d)
-        if (chooser.step(candidates, d, step)) chain.steps.push_back(step);
+    const auto choose = [&](auto chooser) {
+        Step step;
+        for (size_t d = 0; d < candidates.n_steps; ++d)
+            if (chooser.step(candidates, d, step)) chain.steps.push_back(step);
+    };
+    if (rows.weights) choose(Chooser<double>(rows, columns, part, own_prior.data()));
+    else choose(Chooser<uint32_t>(rows, columns, part, own_prior.data()));
     count_chain(rows, columns, part, prior, chain, h);
     return chain;
 }

@@ -7,7 +7,7 @@
 
 namespace bayeskit {
 
-static uint32_t largest(const Codes& column, size_t n) {
+uint32_t largest(const Codes& column, size_t n) {
     return with_type(column, [n](auto codes) {
         std::remove_cv_t<std::remove_pointer_t<decltype(codes)>> top = 0;
         for (size_t r = 0; r < n; ++r) top = codes[r] > top ? codes[r] : top;

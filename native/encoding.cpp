@@ -109,6 +109,32 @@ void look_up(const T* cells, ptrdiff_t stride, size_t rows, int64_t low, const C
     }
 }
 
+constexpr size_t kFew = 40;  // up to here, comparing with every cut is faster than searching
+
+// How many cuts lie below x: a binary search without branches.
+size_t below(const double* cuts, size_t n, double x) {
+    size_t at = 0;
+    while (n > 1) {
+        const size_t half = n / 2;
+        at += (cuts[at + half - 1] < x) * half;
+        n -= half;
+    }
+    return at + (n == 1 && cuts[at] < x);
+}
+
+// Codes of a tile of numbers, side by side.
+template <class Code>
+void bin_tile(const double* x, size_t rows, std::span<const double> cuts, Code* codes) {
+    if (cuts.size() > kFew) {
+        for (size_t r = 0; r < rows; ++r)
+            codes[r] = x[r] != x[r] ? Code{0} : static_cast<Code>(1 + below(cuts.data(), cuts.size(), x[r]));
+        return;
+    }
+    int64_t number[kTile];
+    loops().bin(x, cuts.data(), cuts.size(), number);
+    for (size_t r = 0; r < rows; ++r) codes[r] = static_cast<Code>(number[r]);
+}
+
 }  // namespace
 
 void int_ranges(const std::vector<Integers>& columns, size_t n, int64_t* low, int64_t* high, size_t n_threads) {
@@ -189,36 +215,6 @@ void lookup_codes(const std::vector<Integers>& columns, size_t n, const int64_t*
         }
     });
 }
-
-namespace {
-
-constexpr size_t kFew = 40;  // up to here, comparing with every cut is faster than searching
-
-// How many cuts lie below x: a binary search without branches.
-size_t below(const double* cuts, size_t n, double x) {
-    size_t at = 0;
-    while (n > 1) {
-        const size_t half = n / 2;
-        at += (cuts[at + half - 1] < x) * half;
-        n -= half;
-    }
-    return at + (n == 1 && cuts[at] < x);
-}
-
-// Codes of a tile of numbers, side by side.
-template <class Code>
-void bin_tile(const double* x, size_t rows, std::span<const double> cuts, Code* codes) {
-    if (cuts.size() > kFew) {
-        for (size_t r = 0; r < rows; ++r)
-            codes[r] = x[r] != x[r] ? Code{0} : static_cast<Code>(1 + below(cuts.data(), cuts.size(), x[r]));
-        return;
-    }
-    int64_t number[kTile];
-    loops().bin(x, cuts.data(), cuts.size(), number);
-    for (size_t r = 0; r < rows; ++r) codes[r] = static_cast<Code>(number[r]);
-}
-
-}  // namespace
 
 void bin_codes(const std::vector<Floats>& columns, size_t n, const std::vector<std::span<const double>>& cuts,
                const std::vector<MutableCodes>& out, size_t n_threads) {

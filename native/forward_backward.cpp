@@ -155,37 +155,17 @@ void weigh_numbers(const std::vector<Floats>& columns, size_t n, const double* c
             }
 }
 
-// Parameters by column, padded.
-class ColumnTables {
-public:
-    ColumnTables(const NormalColumns& in, size_t n_states)
-        : n_columns_(in.columns.size()), width_(padded(n_states)), whole_(width_, 0.0) {
-        for (auto* part : {&mean_, &half_, &constant_}) part->assign(n_columns_ * width_, 0.0);
-        for (size_t j = 0; j < n_columns_; ++j)
-            for (size_t k = 0; k < n_states; ++k) {
-                const size_t to = j * width_ + k, from = k * n_columns_ + j;
-                mean_[to] = in.mean[from];
-                half_[to] = 0.5 * in.precision[from];
-                whole_[k] += constant_[to] = in.constant[from];
-            }
-    }
-    NormalRowTables tables() const {
-        return {mean_.data(), half_.data(), constant_.data(), whole_.data(), n_columns_, width_};
-    }
-
-private:
-    const size_t n_columns_, width_;
-    Aligned<double> mean_, half_, constant_, whole_;
-};
-
 NormalRow::NormalRow(const NormalColumns& columns, size_t n_states)
     : n_states(n_states), n_columns(columns.columns.size()),
-      tables_(std::make_shared<const ColumnTables>(columns, n_states)) {}
+      rows_(std::make_shared<const NormalRows>(&columns, n_states)) {}
 
 double NormalRow::score(const double* cells, double* likelihoods, double* logs) const {
-    Aligned<double> own(n_states + 3), e(n_states + 3);
+    Buffer<double> own, e, room;
+    own.resize(n_states + 3), e.resize(n_states + 3), room.resize(rows_->room());
+    std::vector<NumberColumn> columns;
+    for (size_t j = 0; j < n_columns; ++j) columns.push_back({cells + j, 1});
     double top = 0;
-    state_loops().normal_row(cells, tables_->tables(), own.data());
+    state_loops().normal_logs(columns.data(), 1, rows_->tables(), room.data(), own.data());
     state_loops().likelihoods(own.data(), 1, n_states, false, e.data(), &top);
     std::copy_n(e.data(), n_states, likelihoods);
     std::copy_n(own.data(), n_states, logs);

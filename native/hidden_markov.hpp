@@ -58,7 +58,7 @@ public:
     const size_t n_states, n_columns;
 
 private:
-    std::shared_ptr<const class ColumnTables> tables_;
+    std::shared_ptr<const class NormalRows> rows_;
 };
 
 struct StatePaths {

@@ -1,4 +1,6 @@
 // Joint counts of pairs of columns, codes of distinct rows, and codes of parent contexts.
+#include <numeric>
+
 #include "kernels.hpp"
 #include "support/parallel.hpp"
 #include "support/word_table.hpp"
@@ -8,32 +10,18 @@ namespace {
 
 constexpr size_t kChunk = 1 << 16;  // rows whose first half of a cell is kept
 
-struct Layout {  // where the table of a pair begins among the cells of one class
-    std::vector<size_t> starts;
-    size_t total = 0;
-    explicit Layout(const std::vector<size_t>& sizes) {
-        for (size_t a = 0; a < sizes.size(); ++a)
-            for (size_t b = a + 1; b < sizes.size(); ++b) {
-                starts.push_back(total);
-                total += sizes[a] * sizes[b];
-            }
-    }
-};
-
-size_t pair_index(size_t a, size_t b, size_t k) { return a * k - a * (a + 1) / 2 + (b - a - 1); }
-
-// All pairs of column a with those after it.
+// All pairs of column a with those after it; of each class there are `total` cells, and those of a begin at `start`.
 template <class Cell>
 void count_pairs_of(size_t a, const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes,
-                    const Codes& labels, size_t n_classes, const Layout& layout, int64_t* out) {
-    const size_t k = columns.size();
+                    const Codes& labels, size_t n_classes, size_t start, size_t total, int64_t* out) {
     std::vector<Cell> base(std::min(n, kChunk));
     std::vector<uint32_t> counts;
     Cell cells[kStretch];
     for (size_t first = 0; first < n; first += kChunk) {
         const size_t rows = std::min(kChunk, n - first);
         first_cells(columns[a], sizes[a], &labels, first, rows, base.data());
-        for (size_t b = a + 1; b < k; ++b) {
+        int64_t* to = out + start;
+        for (size_t b = a + 1; b < columns.size(); ++b) {
             const size_t block = sizes[a] * sizes[b], n_cells = n_classes * block;
             const size_t copies = copies_of(n_cells);
             counts.assign(n_cells * copies, 0);
@@ -43,11 +31,11 @@ void count_pairs_of(size_t a, const std::vector<Codes>& columns, size_t n, const
                 count_cells(cells, some, n_cells, counts.data());
             }
             for (size_t c = 0; c < n_classes; ++c) {
-                int64_t* to = out + c * layout.total + layout.starts[pair_index(a, b, k)];
                 const uint32_t* from = counts.data() + c * block;
                 for (size_t copy = 0; copy < copies; ++copy, from += n_cells)
-                    for (size_t i = 0; i < block; ++i) to[i] += from[i];
+                    for (size_t i = 0; i < block; ++i) to[c * total + i] += from[i];
             }
+            to += block;
         }
     }
 }
@@ -95,15 +83,18 @@ void count_pairs(const std::vector<Codes>& columns, size_t n, const std::vector<
                  size_t n_classes, int64_t* out, size_t n_threads) {
     check_labels(labels, n, n_classes);
     check_codes(columns, n, sizes, n_threads);
-    const Layout layout(sizes);
     const size_t k = columns.size();
+    std::vector<size_t> starts(k + 1);  // of the cells of each column's pairs, and the end
+    for (size_t a = 0; a < k; ++a)
+        starts[a + 1] = starts[a] + sizes[a] * std::accumulate(sizes.begin() + a + 1, sizes.end(), size_t{0});
     parallel_for(k ? k - 1 : 0, threads_for(n * k * k, n_threads), [&](size_t a) {
         size_t widest = 0;
         for (size_t b = a + 1; b < k; ++b) widest = std::max(widest, sizes[b]);
         const size_t cells = n_classes * sizes[a] * widest;
-        if (cells <= UINT16_MAX) count_pairs_of<uint16_t>(a, columns, n, sizes, labels, n_classes, layout, out);
-        else if (cells <= UINT32_MAX) count_pairs_of<uint32_t>(a, columns, n, sizes, labels, n_classes, layout, out);
-        else count_pairs_of<uint64_t>(a, columns, n, sizes, labels, n_classes, layout, out);
+        const auto count = cells <= UINT16_MAX   ? count_pairs_of<uint16_t>
+                           : cells <= UINT32_MAX ? count_pairs_of<uint32_t>
+                                                 : count_pairs_of<uint64_t>;
+        count(a, columns, n, sizes, labels, n_classes, starts[a], starts[k], out);
     });
 }
 
@@ -149,26 +140,19 @@ void context_codes(const std::vector<Codes>& parents, const Codes& child, size_t
     std::vector<uint32_t> first(steps.empty() ? 0 : steps[0].size);  // where the contexts of the first parent stand
     for (size_t i = 0; i < first.size(); ++i)
         first[i] = static_cast<uint32_t>(std::max(steps[0].next[i], -1) + 1) * size;
-    if (steps.size() < 2) {
-        parallel_rows(n, kTile, n_threads, [&](size_t begin, size_t end) {
-            uint32_t codes[kTile];
-            for (size_t at = begin; at < end; at += kTile) {
-                const size_t rows = std::min(kTile, end - at);
-                widen(child, at, rows, 1, out + at);
-                if (steps.empty()) continue;
-                widen(parents[0], at, rows, 1, codes);
-                for (size_t r = 0; r < rows; ++r) out[at + r] += first[codes[r]];
-            }
-        });
-        return;
-    }
     parallel_rows(n, kTile, n_threads, [&](size_t begin, size_t end) {
         uint32_t codes[kTile];
         int32_t local[kTile], alive[kTile];
         uint32_t node[kTile];
         for (size_t at = begin; at < end; at += kTile) {
             const size_t rows = std::min(kTile, end - at);
+            widen(child, at, rows, 1, out + at);
+            if (steps.empty()) continue;
             widen(parents[0], at, rows, 1, codes);
+            if (steps.size() == 1) {
+                for (size_t r = 0; r < rows; ++r) out[at + r] += first[codes[r]];
+                continue;
+            }
             for (size_t r = 0; r < rows; ++r) {
                 const int32_t next = steps[0].next[codes[r]];
                 alive[r] = next >= 0;
@@ -188,8 +172,7 @@ void context_codes(const std::vector<Codes>& parents, const Codes& child, size_t
                 }
                 offset += static_cast<uint32_t>(d + 1 < steps.size() ? steps[d + 1].nodes : step.leads_to);
             }
-            widen(child, at, rows, 1, codes);
-            for (size_t r = 0; r < rows; ++r) out[at + r] = node[r] * size + codes[r];
+            for (size_t r = 0; r < rows; ++r) out[at + r] += node[r] * size;
         }
     });
 }

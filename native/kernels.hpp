@@ -123,6 +123,7 @@ struct MomentSums {  // each (classes, columns); count, of the cells present, on
     int64_t* count;
 };
 
+uint32_t largest(const Codes& column, size_t n);  // 0 of no rows
 void check_labels(const Codes& labels, size_t n, size_t n_classes);
 void check_codes(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes, size_t n_threads);
 

@@ -6,8 +6,19 @@
 namespace bayeskit {
 namespace {
 
-constexpr size_t kBlock = 1024;  // rows summed together, in the order of blocks whatever the threads
 constexpr size_t kLines = 64;
+
+// `size` sums over blocks of rows, in the order of the blocks whatever the threads; add(first, last, sums of a block).
+template <class Add>
+std::vector<double> sum_blocks(size_t n, size_t block, size_t size, size_t n_threads, const Add& add) {
+    const size_t n_blocks = (n + block - 1) / block;
+    std::vector<double> parts(n_blocks * size, 0.0), sums(size, 0.0);
+    parallel_for(n_blocks, n_threads,
+                 [&](size_t b) { add(b * block, std::min(n, (b + 1) * block), parts.data() + b * size); });
+    for (const double* part = parts.data(); part < parts.data() + parts.size(); part += size)
+        for (size_t i = 0; i < size; ++i) sums[i] += part[i];
+    return sums;
+}
 
 size_t padded(size_t n_classes) { return (n_classes + 3) / 4 * 4; }
 
@@ -101,38 +112,24 @@ void score_line(const LineRows& rows, const double* coefficients, size_t C, doub
 
 double line_loss(const LineRows& rows, const uint32_t* labels, const double* weights, const double* coefficients,
                  size_t C, double* gradient, size_t n_threads) {
-    const size_t n = rows.codes.n, width = padded(C), n_features = rows.n_coefficients();
-    const size_t n_blocks = (n + kBlock - 1) / kBlock, size = (n_features + 1) * width;
+    const size_t width = padded(C), n_features = rows.n_coefficients(), size = (n_features + 1) * width;
     const std::vector<double> wide = widened(coefficients, n_features, C);
-    std::vector<double> parts(n_blocks * size, 0.0), losses(n_blocks, 0.0);
-    parallel_for(n_blocks, n_threads, [&](size_t b) {
-        losses[b] = add_rows(rows, b * kBlock, std::min(n, (b + 1) * kBlock), labels, weights, wide.data(), C,
-                             parts.data() + b * size);
+    const auto sums = sum_blocks(rows.codes.n, 1024, size + 1, n_threads, [&](size_t first, size_t last, double* part) {
+        part[size] = add_rows(rows, first, last, labels, weights, wide.data(), C, part);
     });
-    double loss = 0;
-    std::fill(gradient, gradient + n_features * C, 0.0);
-    for (size_t b = 0; b < n_blocks; ++b) {
-        for (size_t j = 0; j < n_features; ++j)
-            for (size_t k = 0; k < C; ++k) gradient[j * C + k] += parts[b * size + j * width + k];
-        loss += losses[b];
-    }
-    return loss;
+    for (size_t j = 0; j < n_features; ++j) std::copy_n(sums.data() + j * width, C, gradient + j * C);
+    return sums[size];
 }
 
 double exponent_loss(const float* factors, size_t n, size_t C, size_t T, const uint32_t* labels, const double* weights,
                      const double* exponents, double* gradient, size_t n_threads) {
-    constexpr size_t kBlock = 512;    // summed by blocks in their order, whatever the threads
     constexpr size_t kCells = 16384;  // of factors in a tile: read twice, the second time from a near cache
     const size_t tile = std::clamp<size_t>(kCells / std::max<size_t>(C * T, 1), 4, kTile);
-    const size_t n_blocks = (n + kBlock - 1) / kBlock;
-    std::vector<double> parts(n_blocks * (T + 1), 0.0);
     const Loops& loop = loops();
-    parallel_for(n_blocks, n_threads, [&](size_t b) {
-        double* part = parts.data() + b * (T + 1);
+    const auto sums = sum_blocks(n, 512, T + 1, n_threads, [&](size_t first, size_t last, double* part) {
         std::vector<double> scores(tile * C), shares(tile * C);
         double evidence[kTile];
-        const size_t last = std::min(n, (b + 1) * kBlock);
-        for (size_t at = b * kBlock; at < last; at += tile) {
+        for (size_t at = first; at < last; at += tile) {
             const size_t rows = std::min(tile, last - at);
             const float* lines = factors + at * C * T;
             loop.multiply_lines(lines, rows * C, T, exponents, scores.data());
@@ -142,13 +139,8 @@ double exponent_loss(const float* factors, size_t n, size_t C, size_t T, const u
             loop.add_lines(lines, rows * C, T, shares.data(), part);
         }
     });
-    double loss = 0;
-    std::fill(gradient, gradient + T, 0.0);
-    for (size_t b = 0; b < n_blocks; ++b) {
-        for (size_t i = 0; i < T; ++i) gradient[i] += parts[b * (T + 1) + i];
-        loss += parts[b * (T + 1) + T];
-    }
-    return loss;
+    std::copy_n(sums.data(), T, gradient);
+    return sums[T];
 }
 
 }  // namespace bayeskit

@@ -21,6 +21,12 @@ std::vector<double> by_column(const double* from, size_t n_classes, size_t k, do
     return to;
 }
 
+// Scores (rows, classes) by class, in lines of a tile.
+void take_scores(const double* scores, size_t n_classes, size_t rows, double* tile) {
+    for (size_t r = 0; r < rows; ++r)
+        for (size_t c = 0; c < n_classes; ++c) tile[c * kTile + r] = scores[r * n_classes + c];
+}
+
 // The first class within the tolerance of the best score.
 inline int64_t best_class(const double* score, size_t n_classes, double tolerance) {
     double top = score[0];
@@ -100,8 +106,7 @@ void score_gaussian(const std::vector<Floats>& columns, size_t n, const double* 
         double x[kTile] = {};
         for (size_t at = first; at < last; at += kTile) {
             const size_t rows = std::min(kTile, last - at);
-            for (size_t r = 0; r < rows; ++r)
-                for (size_t c = 0; c < n_classes; ++c) tile[c * kTile + r] = scores[(at + r) * n_classes + c];
+            take_scores(scores + at * n_classes, n_classes, rows, tile.data());
             for (size_t j = 0; j < k; ++j) {
                 const size_t column = j * n_classes;
                 gather_column(columns[j], at, rows, x);
@@ -135,8 +140,7 @@ void score_gaussian_left_out(const std::vector<Floats>& columns, size_t n, const
             std::fill_n(own, kTile, 0.0);
             std::fill_n(product, kTile, 1.0);
             std::fill_n(rest, kTile, 1.0);
-            for (size_t r = 0; r < rows; ++r)
-                for (size_t c = 0; c < n_classes; ++c) tile[c * kTile + r] = scores[(at + r) * n_classes + c];
+            take_scores(scores + at * n_classes, n_classes, rows, tile.data());
             for (size_t j = 0; j < k; ++j) {
                 const size_t column = j * n_classes;
                 gather_column(columns[j], at, rows, x);

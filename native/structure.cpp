@@ -10,7 +10,7 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "simd/bit_loops.hpp"
+#include "simd/loops.hpp"
 #include "support/random.hpp"
 
 namespace bayeskit {
@@ -183,13 +183,13 @@ private:
     template <class Context, class Cell>
     void walk(size_t child, const uint16_t* parents, size_t n_parents, size_t level, const uint64_t* within,
               double& total, const Context& context, const Cell& cell) {
-        const BitLoops& loops = bit_loops();
+        const Loops& loop = loops();
         for (size_t value = 0; value < data_.n_values[parents[level]]; ++value) {
             const uint64_t* rows = bitmap(parents[level], value);
             size_t n = sizes_[parents[level]][value];
             if (within) {
                 uint64_t* both = &buffers_[level * n_words_];
-                n = loops.intersect(within, rows, both, n_words_);
+                n = loop.intersect(within, rows, both, n_words_);
                 rows = both;
             }
             if (!n) continue;
@@ -200,7 +200,7 @@ private:
             size_t counts[kMostBitValues], left = n;
             const size_t last = data_.n_values[child] - 1;
             for (size_t k = 0; k < last; ++k)
-                left -= counts[k] = left ? loops.count_both(rows, bitmap(child, k), n_words_) : 0;
+                left -= counts[k] = left ? loop.count_both(rows, bitmap(child, k), n_words_) : 0;
             counts[last] = left;
             total += of_context(child, counts, n, context, cell);
         }
@@ -385,19 +385,10 @@ private:
         }
     }
 
-    // Nodes in an order in which parents come first; a node's descendants are its children and theirs.
+    // A node's descendants are its children and theirs.
     void find_descendants() {
-        std::vector<std::vector<uint16_t>> children(n_);
-        std::vector<size_t> waiting(n_);
-        std::vector<uint16_t> order;
-        for (size_t c = 0; c < n_; ++c) {
-            waiting[c] = parents_[c].size();
-            if (!waiting[c]) order.push_back(static_cast<uint16_t>(c));
-            for (const uint16_t p : parents_[c]) children[p].push_back(static_cast<uint16_t>(c));
-        }
-        for (size_t i = 0; i < order.size(); ++i)
-            for (const uint16_t c : children[order[i]])
-                if (!--waiting[c]) order.push_back(c);
+        const Parents children = children_of(parents_);
+        const std::vector<uint16_t> order = parents_first(parents_, children, [](size_t) { return 0; });
         std::fill(descendants_.begin(), descendants_.end(), 0);
         for (size_t i = order.size(); i-- > 0;) {
             uint64_t* below = &descendants_[order[i] * n_words_];
@@ -473,7 +464,9 @@ public:
               double to) {
         for (size_t restart = 0; restart <= n_restarts; ++restart) {
             const bool anew = restart % 4 == 3;
-            set_order(random_order(anew ? Parents(n_) : best.parents, random, restart == 0));
+            const Parents parents = anew ? Parents(n_) : best.parents;
+            set_order(parents_first(parents, children_of(parents),
+                                    [&](size_t ready) { return restart ? random.below(ready) : 0; }));
             if (restart > 0 && !anew)
                 for (size_t i = 0; i < std::max<size_t>(2, n_ / 8); ++i) move_to(random.below(n_), random.below(n_));
             climb(random);
@@ -569,27 +562,6 @@ private:
                     !std::binary_search(parents[c].begin(), parents[c].end(), p))
                     return false;
         return true;
-    }
-
-    // An order in which parents come first, drawn unless the first possible node is always taken.
-    std::vector<uint16_t> random_order(const Parents& parents, Random& random, bool first) const {
-        std::vector<std::vector<uint16_t>> children(n_);
-        std::vector<size_t> waiting(n_);
-        std::vector<uint16_t> ready, order;
-        for (size_t c = 0; c < n_; ++c) {
-            waiting[c] = parents[c].size();
-            for (const uint16_t p : parents[c]) children[p].push_back(static_cast<uint16_t>(c));
-            if (!waiting[c]) ready.push_back(static_cast<uint16_t>(c));
-        }
-        while (!ready.empty()) {
-            const size_t i = first ? 0 : random.below(ready.size());
-            const uint16_t v = ready[i];
-            ready.erase(ready.begin() + static_cast<ptrdiff_t>(i));
-            order.push_back(v);
-            for (const uint16_t c : children[v])
-                if (!--waiting[c]) ready.push_back(c);
-        }
-        return order;
     }
 
     void set_order(const std::vector<uint16_t>& order) {

@@ -1,6 +1,7 @@
 // Learn the arcs of a Bayesian network: scores of families, and searches over graphs.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -30,6 +31,31 @@ struct StructureData {
 };
 
 using Parents = std::vector<std::vector<uint16_t>>;  // of each node, ascending
+
+inline Parents children_of(const Parents& parents) {
+    Parents children(parents.size());
+    for (size_t c = 0; c < parents.size(); ++c)
+        for (const uint16_t p : parents[c]) children[p].push_back(static_cast<uint16_t>(c));
+    return children;
+}
+
+// Nodes in an order in which parents come first, fewer where there is a cycle; pick(n): which of n possible ones.
+template <class Pick>
+std::vector<uint16_t> parents_first(const Parents& parents, const Parents& children, const Pick& pick) {
+    std::vector<size_t> waiting;
+    std::vector<uint16_t> order;
+    for (size_t c = 0; c < parents.size(); ++c) {
+        waiting.push_back(parents[c].size());
+        if (!waiting[c]) order.push_back(static_cast<uint16_t>(c));
+    }
+    for (size_t i = 0; i < order.size(); ++i) {
+        const auto next = order.begin() + static_cast<ptrdiff_t>(i), chosen = next + pick(order.size() - i);
+        std::rotate(next, chosen, chosen + 1);
+        for (const uint16_t c : children[order[i]])
+            if (!--waiting[c]) order.push_back(c);
+    }
+    return order;
+}
 
 struct SearchSettings {
     Search search;

@@ -191,8 +191,8 @@ public:
             case Pattern::chars: return characters(text, length, sink);
             case Pattern::chars_in_words: return characters_in_words(text, length, sink);
             case Pattern::words_and_punctuation:
-                return runs(sink, [&](auto& each) { words_and_punctuation(text, length, each); });
-            default: return runs(sink, [&](auto& each) { words(text, length, each); });
+                return runs(sink, [&](auto& each) { words<true>(text, length, each); });
+            default: return runs(sink, [&](auto& each) { words<false>(text, length, each); });
         }
     }
 
@@ -203,21 +203,26 @@ private:
         size_t start, length;
     };
 
-    template <class Each>
+    // Words of at least so many characters, and where asked every character that is neither of a word nor a space.
+    template <bool Punctuation, class Each>
     void words(const uint8_t* text, size_t length, Each& each) {
         const size_t least = cut_.pattern == Pattern::words ? 2 : 1;
-        if (text_.read_ascii<false>(text, length)) return ascii_words(least, each);
+        if (text_.read_ascii<Punctuation>(text, length)) {
+            if constexpr (Punctuation) return ascii_words_and_punctuation(each);
+            else return ascii_words(least, each);
+        }
         text_.read(text, length);
         const uint8_t *bytes = text_.bytes(), *kinds = text_.kinds();
         const size_t n = text_.size();
         for (size_t i = 0; i < n;) {
-            if (!(kinds[i] & kWord)) {
-                ++i;
-                continue;
-            }
             const size_t start = i;
-            while (i < n && (kinds[i] & kWord)) ++i;
-            if (least == 1 || i - start > width(bytes[start])) each.add(bytes + start, i - start);
+            if (kinds[i] & kWord) {
+                while (i < n && (kinds[i] & kWord)) ++i;
+                if (least == 1 || i - start > width(bytes[start])) each.add(bytes + start, i - start);
+            } else {
+                i += width(bytes[i]);
+                if (Punctuation && !(kinds[start] & kSpace)) each.add(bytes + start, i - start);
+            }
         }
     }
 
@@ -275,24 +280,6 @@ private:
                 }
                 each.add(bytes + 64 * block + bit, length);
             }
-        }
-    }
-
-    template <class Each>
-    void words_and_punctuation(const uint8_t* text, size_t length, Each& each) {
-        if (text_.read_ascii<true>(text, length)) return ascii_words_and_punctuation(each);
-        text_.read(text, length);
-        const uint8_t *bytes = text_.bytes(), *kinds = text_.kinds();
-        const size_t n = text_.size();
-        for (size_t i = 0; i < n;) {
-            const size_t start = i;
-            if (kinds[i] & kWord) {
-                while (i < n && (kinds[i] & kWord)) ++i;
-            } else {
-                i += width(bytes[i]);
-                if (kinds[start] & kSpace) continue;
-            }
-            each.add(bytes + start, i - start);
         }
     }
 

@@ -25,57 +25,6 @@ void check_children(const TreesView& trees) {
     }
 }
 
-}  // namespace
-
-void count_leaves(const TreesView& trees, const CodeTable& codes, const uint32_t* labels, const double* weights,
-                  size_t C, double* counts, size_t n_threads) {
-    if (!codes.n) return;
-    const CodeColumns columns(codes, codes.n, [](size_t i) { return i; });
-    parallel_for(trees.n_trees, n_threads, [&](size_t t) {
-        double* of_tree = counts + static_cast<size_t>(trees.start[t]) * C;
-        RowsOfNodes().descend(Descent(trees, t, columns), codes.n, [&](size_t node, const uint32_t* rows, size_t n) {
-            double* here = of_tree + node * C;
-            for (size_t i = 0; i < n; ++i) here[labels[rows[i]]] += weights ? weights[rows[i]] : 1.0;
-        });
-    });
-}
-
-void total_leaves(const TreesView& trees, const double* counts, size_t C, double* totals, size_t n_threads) {
-    check_children(trees);
-    parallel_for(trees.n_trees, n_threads, [&](size_t t) {
-        const auto first = static_cast<size_t>(trees.start[t]), size = static_cast<size_t>(trees.start[t + 1]) - first;
-        double* own = totals + first * C;
-        std::copy_n(counts + first * C, size * C, own);
-        for (size_t at = size; at-- > 0;)  // children stand behind their parents
-            if (const size_t left = trees.nodes[first + at].left)
-                for (size_t k = 0; k < C; ++k) own[at * C + k] += own[left * C + k] + own[(left + 1) * C + k];
-    });
-}
-
-void smooth_leaves(const TreesView& trees, const double* totals, const double* prior, size_t C, const Smoothing& by,
-                   float* values, size_t n_threads) {
-    check_children(trees);
-    const double scale = 1 / (by.n + static_cast<double>(C));
-    parallel_for(trees.n_trees, n_threads, [&](size_t t) {
-        const auto first = static_cast<size_t>(trees.start[t]);
-        std::vector<double> g(totals + first * C, totals + static_cast<size_t>(trees.start[t + 1]) * C);
-        const Node* nodes = trees.nodes + first;
-        std::copy(prior, prior + C, g.begin());
-        for (size_t at = 0; at < g.size() / C; ++at) {  // parents stand before their children
-            if (nodes[at].left)
-                for (size_t child = nodes[at].left; child < nodes[at].left + 2; ++child) {
-                    double total = by.m;
-                    for (size_t k = 0; k < C; ++k) total += g[child * C + k];
-                    for (size_t k = 0; k < C; ++k) g[child * C + k] = (g[child * C + k] + by.m * g[at * C + k]) / total;
-                }
-            for (size_t k = 0; k < C; ++k)
-                values[(first + at) * C + k] = static_cast<float>((by.n * g[at * C + k] + 1) * scale);
-        }
-    });
-}
-
-namespace {
-
 // Rows that are left out of the trees. Those that have the same class, weight and prior are one group: what a node says
 // of them is found once.
 class LeftOutRows {
@@ -227,26 +176,6 @@ private:
     std::vector<NodeRows> open_;
 };
 
-}  // namespace
-
-void leave_out_leaves(const TreesView& trees, const CodeTable& codes, const uint32_t* labels, const double* taken,
-                      const uint8_t* parts, const double* totals, const double* prior, size_t C, const Smoothing& by,
-                      double* log_sum, double* sum, size_t n_threads) {
-    if (!trees.n_trees) return;
-    // More rows together share more of what nodes say, and take more room.
-    const size_t together = std::max<size_t>((size_t{1} << 20) / C, 256);
-    parallel_rows(codes.n, 64, n_threads, [&](size_t first, size_t last) {
-        for (size_t from = first; from < last; from += together) {
-            LeftOutRows rows(codes, labels, taken, prior, from, std::min(last, from + together), C, by);
-            for (size_t t = 0; t < trees.n_trees; ++t)
-                rows.add_tree(trees, t, totals, parts ? parts + t * codes.n : nullptr);
-            rows.give(log_sum, sum);
-        }
-    });
-}
-
-namespace {
-
 // Calls add(row of the block, values of the node where it ends) tree after tree, and done(block) after each tree.
 template <class Begin, class Add, class Done>
 void ask_trees(const TreesView& trees, const CodeTable& codes, const float* values, size_t C, size_t first, size_t last,
@@ -267,6 +196,69 @@ void ask_trees(const TreesView& trees, const CodeTable& codes, const float* valu
 }
 
 }  // namespace
+
+void count_leaves(const TreesView& trees, const CodeTable& codes, const uint32_t* labels, const double* weights,
+                  size_t C, double* counts, size_t n_threads) {
+    if (!codes.n) return;
+    const CodeColumns columns(codes, codes.n, [](size_t i) { return i; });
+    parallel_for(trees.n_trees, n_threads, [&](size_t t) {
+        double* of_tree = counts + static_cast<size_t>(trees.start[t]) * C;
+        RowsOfNodes().descend(Descent(trees, t, columns), codes.n, [&](size_t node, const uint32_t* rows, size_t n) {
+            double* here = of_tree + node * C;
+            for (size_t i = 0; i < n; ++i) here[labels[rows[i]]] += weights ? weights[rows[i]] : 1.0;
+        });
+    });
+}
+
+void total_leaves(const TreesView& trees, const double* counts, size_t C, double* totals, size_t n_threads) {
+    check_children(trees);
+    parallel_for(trees.n_trees, n_threads, [&](size_t t) {
+        const auto first = static_cast<size_t>(trees.start[t]), size = static_cast<size_t>(trees.start[t + 1]) - first;
+        double* own = totals + first * C;
+        std::copy_n(counts + first * C, size * C, own);
+        for (size_t at = size; at-- > 0;)  // children stand behind their parents
+            if (const size_t left = trees.nodes[first + at].left)
+                for (size_t k = 0; k < C; ++k) own[at * C + k] += own[left * C + k] + own[(left + 1) * C + k];
+    });
+}
+
+void smooth_leaves(const TreesView& trees, const double* totals, const double* prior, size_t C, const Smoothing& by,
+                   float* values, size_t n_threads) {
+    check_children(trees);
+    const double scale = 1 / (by.n + static_cast<double>(C));
+    parallel_for(trees.n_trees, n_threads, [&](size_t t) {
+        const auto first = static_cast<size_t>(trees.start[t]);
+        std::vector<double> g(totals + first * C, totals + static_cast<size_t>(trees.start[t + 1]) * C);
+        const Node* nodes = trees.nodes + first;
+        std::copy(prior, prior + C, g.begin());
+        for (size_t at = 0; at < g.size() / C; ++at) {  // parents stand before their children
+            if (nodes[at].left)
+                for (size_t child = nodes[at].left; child < nodes[at].left + 2; ++child) {
+                    double total = by.m;
+                    for (size_t k = 0; k < C; ++k) total += g[child * C + k];
+                    for (size_t k = 0; k < C; ++k) g[child * C + k] = (g[child * C + k] + by.m * g[at * C + k]) / total;
+                }
+            for (size_t k = 0; k < C; ++k)
+                values[(first + at) * C + k] = static_cast<float>((by.n * g[at * C + k] + 1) * scale);
+        }
+    });
+}
+
+void leave_out_leaves(const TreesView& trees, const CodeTable& codes, const uint32_t* labels, const double* taken,
+                      const uint8_t* parts, const double* totals, const double* prior, size_t C, const Smoothing& by,
+                      double* log_sum, double* sum, size_t n_threads) {
+    if (!trees.n_trees) return;
+    // More rows together share more of what nodes say, and take more room.
+    const size_t together = std::max<size_t>((size_t{1} << 20) / C, 256);
+    parallel_rows(codes.n, 64, n_threads, [&](size_t first, size_t last) {
+        for (size_t from = first; from < last; from += together) {
+            LeftOutRows rows(codes, labels, taken, prior, from, std::min(last, from + together), C, by);
+            for (size_t t = 0; t < trees.n_trees; ++t)
+                rows.add_tree(trees, t, totals, parts ? parts + t * codes.n : nullptr);
+            rows.give(log_sum, sum);
+        }
+    });
+}
 
 void score_leaves(const TreesView& trees, const CodeTable& codes, const float* values, size_t C, double* log_sum,
                   double* sum, size_t n_threads) {

@@ -70,6 +70,18 @@ struct Totals {
     }
 };
 
+// Σ_i by(i, lane) at[i * step + lane] of `wide` lanes; those of a whole number of registers stay in them.
+template <class By>
+void wide_sums(size_t n, const double* at, size_t step, size_t wide, const By& by, double* sum) {
+    std::fill_n(sum, kWide, 0.0);
+    const auto add = [&](auto lanes) {
+        for (size_t i = 0; i < n; ++i)
+            for (size_t l = 0; l < lanes; ++l) sum[l] += by(i, l) * at[i * step + l];
+    };
+    if (wide == kWide) add(std::integral_constant<size_t, kWide>());
+    else add(wide);
+}
+
 // Every order is as likely as any other (Fisher and Yates); at most 2^32 documents.
 void shuffle(std::vector<int64_t>& order, Random& random) {
     for (size_t left = order.size(); left > 1; --left)
@@ -212,15 +224,9 @@ double softmax_loss(const double* features, size_t n, size_t n_features, size_t 
         double *by_weight = slopes.data() + task * (n_features + k), *by_bias = by_weight + n_features, loss = 0.0;
         for (size_t r = 0; r < rows; ++r) {
             for (size_t c = 0; c < k; c += kWide) {
-                double sum[kWide] = {};
+                double sum[kWide];
                 const size_t wide = std::min(kWide, k - c);
-                const double* at = x + r * size + c;
-                if (wide == kWide)
-                    for (size_t f = 0; f < n_features; ++f)
-                        for (size_t i = 0; i < kWide; ++i) sum[i] += weights[f] * at[f * k + i];
-                else
-                    for (size_t f = 0; f < n_features; ++f)
-                        for (size_t i = 0; i < wide; ++i) sum[i] += weights[f] * at[f * k + i];
+                wide_sums(n_features, x + r * size + c, k, wide, [&](size_t f, size_t) { return weights[f]; }, sum);
                 for (size_t i = 0; i < wide; ++i) scores[r * k + c + i] = sum[i] * scale[first + r] + bias[c + i];
             }
         }
@@ -235,15 +241,10 @@ double softmax_loss(const double* features, size_t n, size_t n_features, size_t 
         }
         for (size_t f = 0; f < n_features; ++f) {
             for (size_t c = 0; c < k; c += kWide) {
-                double sum[kWide] = {};
+                double sum[kWide];
                 const size_t wide = std::min(kWide, k - c);
-                const double *at = x + f * k + c, *by = away.data() + c;
-                if (wide == kWide)
-                    for (size_t r = 0; r < rows; ++r)
-                        for (size_t i = 0; i < kWide; ++i) sum[i] += by[r * k + i] * at[r * size + i];
-                else
-                    for (size_t r = 0; r < rows; ++r)
-                        for (size_t i = 0; i < wide; ++i) sum[i] += by[r * k + i] * at[r * size + i];
+                const double* by = away.data() + c;
+                wide_sums(rows, x + f * k + c, size, wide, [&](size_t r, size_t l) { return by[r * k + l]; }, sum);
                 for (size_t i = 0; i < wide; ++i) by_weight[f] += sum[i];
             }
         }

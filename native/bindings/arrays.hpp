@@ -128,12 +128,18 @@ inline void check_offsets(const Int64s& offsets, const std::string& name, size_t
 }
 
 // Indices are from 0 to `bound` - 1; a negative one is a large one without its sign.
+template <class T>
+void check_indices(const T* indices, size_t n, const char* name, size_t bound) {
+    std::make_unsigned_t<T> top = 0;
+    for (size_t i = 0; i < n; ++i) top = std::max(top, static_cast<std::make_unsigned_t<T>>(indices[i]));
+    const auto is_beyond = [bound](T index) { return static_cast<uint64_t>(index) >= bound; };
+    if (n && is_beyond(static_cast<T>(top)))
+        refuse(std::string(name) + " hold " + std::to_string(*std::find_if(indices, indices + n, is_beyond)) +
+               ", not from 0 to below " + std::to_string(bound));
+}
 template <class T, size_t Axes>
-void check_indices(const Block<T, Axes>& indices, const char* name, size_t bound) {
-    for (size_t i = 0; i < indices.size(); ++i)
-        if (static_cast<uint64_t>(indices[i]) >= bound)
-            refuse(std::string(name) + " hold " + std::to_string(indices[i]) + ", not from 0 to below " +
-                   std::to_string(bound));
+void check_indices(const Block<const T, Axes>& indices, const char* name, size_t bound) {
+    check_indices(indices.data(), indices.size(), name, bound);
 }
 
 inline size_t check_between(int64_t number, const char* name, int64_t least, int64_t most) {

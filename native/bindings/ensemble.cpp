@@ -8,14 +8,6 @@
 
 namespace {
 
-// Asked before a message is put together: once an array, not once a cell.
-template <class T>
-size_t beyond_largest(const T* cells, size_t n) {
-    T top = 0;
-    for (size_t r = 0; r < n; ++r) top = std::max(top, cells[r]);
-    return n ? static_cast<size_t>(top) + 1 : 0;
-}
-
 using CodeBlock = nb::ndarray<nb::ro, nb::ndim<3>, nb::c_contig, nb::device::cpu>;  // of uint8, uint16 or uint32
 
 Codes column_codes(const CodeBlock& array, size_t offset) {
@@ -41,11 +33,7 @@ struct Families {
         for (size_t i = 0; i < T * A; ++i) check_between(sizes[i], "a size", 1, kMostCodes);
         std::vector<char> fits(T * A);
         parallel_for(T * A, n_threads, [&](size_t i) {
-            uint32_t top = 0;
-            with_type(column_codes(codes, i * n), [&](auto cells) {
-                for (size_t r = 0; r < n; ++r) top = std::max<uint32_t>(top, cells[r]);
-            });
-            fits[i] = static_cast<int64_t>(top) < sizes[i] + (learning ? 0 : 1);
+            fits[i] = int64_t{largest(column_codes(codes, i * n), n)} < sizes[i] + (learning ? 0 : 1);
         });
         for (size_t i = 0; i < T * A; ++i)
             if (!fits[i]) refuse(column_name(i % A) + " has a code beyond its size");
@@ -256,8 +244,7 @@ std::vector<Column> learned_columns_of(const Arrays& arrays, const Int64s& sizes
     std::vector<Column> columns = columns_of(arrays, sizes, n);
     for (size_t i = 0; i < columns.size(); ++i) {
         Column& column = columns[i];
-        if (column.coded)
-            column.n_codes = with_type(column.codes, [n](auto cells) { return beyond_largest(cells, n); });
+        if (column.coded) column.n_codes = n ? size_t{largest(column.codes, n)} + 1 : 0;
         if (column.n_codes > column.size) refuse(column_name(i) + " has a code beyond its size");
     }
     return columns;
@@ -380,10 +367,9 @@ nb::tuple py_exponent_loss(const Cells<float, 3>& factors, const Uint32s& labels
                            const Vector& exponents, int64_t n_threads) {
     const size_t t = threads(n_threads), n = factors.shape(0), C = factors.shape(1), T = factors.shape(2);
     const auto* by = shaped(weights, "weights", n);
-    shaped(labels, "labels", n);
+    check_labels({shaped(labels, "labels", n), 4}, n, C);
     shaped(exponents, "exponents", T);
     need(C > 0, "factors has no classes");
-    need(beyond_largest(labels.data(), n) <= C, "labels hold a class beyond the factors");
     const auto gradient = zeros<double>(T);
     const double loss = without_lock(
         [&] { return exponent_loss(factors.data(), n, C, T, labels.data(), by, exponents.data(), gradient.data, t); });

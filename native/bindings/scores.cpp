@@ -3,15 +3,24 @@
 
 namespace {
 
+// Tables (size, classes), or one for each class.
+template <size_t Axes>
+std::vector<ScoreTable> score_tables(const std::vector<Cells<double, Axes>>& tables, size_t n_columns, size_t c) {
+    check_number("tables", tables.size(), n_columns);
+    std::vector<ScoreTable> known;
+    for (size_t j = 0; j < tables.size(); ++j) {
+        const size_t size = tables[j].shape(Axes - 2);
+        if constexpr (Axes == 2) shaped(tables[j], table_name(j), size, c);
+        else shaped(tables[j], table_name(j), c, size, c);
+        known.push_back({tables[j].data(), size});
+    }
+    return known;
+}
+
 void py_score_codes(const Arrays& columns, const std::vector<Matrix>& tables, const Scores& scores, int64_t n_threads) {
     const size_t n = scores.shape(0), c = count_classes(scores, "scores"), t = threads(n_threads);
     const auto in = all<Codes>(columns, n, codes);
-    check_number("tables", tables.size(), columns.size());
-    std::vector<ScoreTable> known;
-    for (size_t j = 0; j < tables.size(); ++j) {
-        const size_t size = tables[j].shape(0);
-        known.push_back({shaped(tables[j], table_name(j), size, c), size});
-    }
+    const auto known = score_tables(tables, columns.size(), c);
     without_lock([&] { score_codes(in, n, known, nullptr, c, scores.data(), t); });
 }
 
@@ -74,12 +83,7 @@ void py_score_codes_left_out(const Arrays& columns, const std::vector<Cells<doub
     const size_t n = scores.shape(0), c = count_classes(scores, "scores"), t = threads(n_threads);
     const auto in = all<Codes>(columns, n, codes);
     const auto own = codes(labels, "labels", n);
-    check_number("tables", tables.size(), columns.size());
-    std::vector<ScoreTable> known;
-    for (size_t j = 0; j < tables.size(); ++j) {
-        const size_t size = tables[j].shape(1);
-        known.push_back({shaped(tables[j], table_name(j), c, size, c), size});
-    }
+    const auto known = score_tables(tables, columns.size(), c);
     without_lock([&] { score_codes(in, n, known, &own, c, scores.data(), t); });
 }
 

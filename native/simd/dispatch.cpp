@@ -2,7 +2,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "bit_loops.hpp"
 #include "hidden_markov_loops.hpp"
 #include "loops.hpp"
 #include "topic_loops.hpp"
@@ -46,7 +45,6 @@ static bool use_avx2() {
 
 namespace bayeskit {
 
-BAYESKIT_DISPATCH(BitLoops, bit_loops)
 BAYESKIT_DISPATCH(Loops, loops)
 BAYESKIT_DISPATCH(StateLoops, state_loops)
 BAYESKIT_DISPATCH(TopicLoops, topic_loops)

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "exponentials.hpp"
-#include "hidden_markov_lanes.hpp"
+#include "hidden_markov_loops.hpp"
 #include "support/constants.hpp"
 
 namespace bayeskit {
@@ -151,22 +151,6 @@ void normal_logs(const NumberColumn* columns, size_t n, const NormalTables& tabl
         const size_t m = n - at < kSteps ? n - at : kSteps;
         score_tile(columns, at, m, tables, x, room);
         put_steps(room, tables.n_states, m, logs + at * tables.n_states);
-    }
-}
-
-void normal_row(const double* x, const NormalRowTables& tables, double* logs) {
-    bool missing = false;
-    for (size_t j = 0; j < tables.n_columns; ++j) missing |= x[j] != x[j];
-    for (size_t at = 0; at < tables.width; at += 4) {
-        Lanes sum = missing ? each(0.0) : load(tables.whole + at);
-        for (size_t j = 0; j < tables.n_columns; ++j) {
-            if (x[j] != x[j]) continue;
-            const size_t cell = j * tables.width + at;
-            const Lanes away = each(x[j]) - load(tables.mean + cell);
-            const Lanes loss = (away * away) * load(tables.half + cell);
-            sum = missing ? sum + (load(tables.constant + cell) - loss) : sum - loss;
-        }
-        store(logs + at, sum);
     }
 }
 

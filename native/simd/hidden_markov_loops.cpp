@@ -522,8 +522,8 @@ void trace_of(const StateTables& logs, Trail* trails, size_t n_trails) {
 
 namespace BAYESKIT_VARIANT {
 extern const StateLoops state_loops;
-const StateLoops state_loops = {likelihoods, normal_logs, normal_row, normal_likelihoods, add_numbers,
-                                forward_of,  backward_of, best_of,    trace_of,           add_products};
+const StateLoops state_loops = {likelihoods, normal_logs, normal_likelihoods, add_numbers, forward_of,
+                                backward_of, best_of,     trace_of,           add_products};
 }  // namespace BAYESKIT_VARIANT
 
 }  // namespace bayeskit

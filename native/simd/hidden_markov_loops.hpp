@@ -28,7 +28,7 @@ constexpr int kFaint = 600;  // what is below 2^-kFaint is no longer trusted to 
 enum class Care { none, watched, floored };
 
 // Floors of what is possible: their product is still a normal number. ln 2^-320 is kLogFloor.
-constexpr double kTransitionFloor = 0x1p-300, kLikelihoodFloor = 0x1p-320, kShareFloor = 0x1p-400;
+constexpr double kTransitionFloor = 0x1p-300, kShareFloor = 0x1p-400;
 constexpr double kLogFloor = -221.80709777918245;
 constexpr size_t kSteps = 32;  // of normal columns at a time
 constexpr double kLogFaint = -415.0;  // ln 2^-kFaint
@@ -45,11 +45,6 @@ struct StateTables {  // (states, width) each: by row the state before, and by r
 struct NormalTables {  // (states, columns) each, and the summed constants of each state
     const double *mean, *half, *constant, *whole;
     size_t n_states, n_columns;
-};
-
-struct NormalRowTables {  // the same by column, padded (columns, width), for one row at a time
-    const double *mean, *half, *constant, *whole;
-    size_t n_columns, width;
 };
 
 struct NumberColumn {  // from the first of some steps on
@@ -87,9 +82,6 @@ struct StateLoops {
     // Σ_j constant - half (x_j - mean)² of n steps, one after the other (n, states); NaN is left out. There is room for
     // kSteps numbers of each state and column, and for three after the last of the rows.
     void (*normal_logs)(const NumberColumn* columns, size_t n, const NormalTables& tables, double* room, double* logs);
-
-    // The same bits of one row of numbers (columns), for `width` states.
-    void (*normal_row)(const double* x, const NormalRowTables& tables, double* logs);
 
     // e^ of the same, less its largest: as `likelihoods`, but that `top` is the sum of what was taken away.
     bool (*normal_likelihoods)(const NumberColumn* columns, size_t n, const NormalTables& tables, bool floored,

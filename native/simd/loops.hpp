@@ -11,6 +11,7 @@ namespace bayeskit {
 constexpr size_t kTile = 128;        // rows handled at a time, so that what is touched stays in the first cache
 constexpr size_t kSums = 6;          // per class and column: Σx, Σx², Σw, each high and low
 constexpr size_t kTogether = 4;      // code columns added to a row of scores at a time
+constexpr size_t kBitWords = 4;      // bitmaps of rows are a multiple of so many words long
 constexpr double kLimit = 1e150;     // beyond it a square may overflow
 
 enum Seen : int { kPlain = 0, kMissing = 1, kHuge = 2 };
@@ -85,6 +86,12 @@ struct Loops {
     // The other way: add the shares (rows, width), times the numbers, to the sums of each row's features.
     void (*add_features)(const double* numbers, size_t n_numbers, const uint32_t* places, size_t n_places, size_t rows,
                          const double* shares, size_t width, double* sums);
+
+    // Count the bits that both bitmaps have.
+    size_t (*count_both)(const uint64_t* a, const uint64_t* b, size_t n_words);
+
+    // The same, and write the bits that both have to `out`.
+    size_t (*intersect)(const uint64_t* a, const uint64_t* b, uint64_t* out, size_t n_words);
 };
 
 const Loops& loops();

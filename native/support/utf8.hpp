@@ -53,22 +53,10 @@ inline uint32_t encode(uint32_t point, uint8_t* out) {
         out[0] = static_cast<uint8_t>(point);
         return 1;
     }
-    if (point < 0x800) {
-        out[0] = static_cast<uint8_t>(0xC0 | point >> 6);
-        out[1] = static_cast<uint8_t>(0x80 | (point & 0x3F));
-        return 2;
-    }
-    if (point < 0x10000) {
-        out[0] = static_cast<uint8_t>(0xE0 | point >> 12);
-        out[1] = static_cast<uint8_t>(0x80 | (point >> 6 & 0x3F));
-        out[2] = static_cast<uint8_t>(0x80 | (point & 0x3F));
-        return 3;
-    }
-    out[0] = static_cast<uint8_t>(0xF0 | point >> 18);
-    out[1] = static_cast<uint8_t>(0x80 | (point >> 12 & 0x3F));
-    out[2] = static_cast<uint8_t>(0x80 | (point >> 6 & 0x3F));
-    out[3] = static_cast<uint8_t>(0x80 | (point & 0x3F));
-    return 4;
+    const uint32_t n = point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+    for (uint32_t i = n; --i; point >>= 6) out[i] = static_cast<uint8_t>(0x80 | (point & 0x3F));
+    out[0] = static_cast<uint8_t>(0xF00 >> n | point);  // n ones, a zero, and what is left
+    return n;
 }
 
 // Bytes of a character, from the first of them; the text is well formed.

@@ -96,7 +96,7 @@ BAD: dict[str, tuple[str, Callable[[Any], object]]] = {
     ),
     "a label beyond, judged": ("labels hold 1", lambda k: k.judge(np.zeros((1, 1)), ONE, 1e-12, 1)),
     "a label beyond the factors": (
-        "labels hold a class beyond",
+        "labels hold 2",
         lambda k: k.exponent_loss(np.zeros((1, 2, 1), np.float32), np.full(1, 2, np.uint32), None, X, 1),
     ),
     "short weights of factors": (

@@ -1,11 +1,13 @@
-// Cut points by minimum description length (Fayyad and Irani). Rows are counted by class in buckets of their value; a
-// bound on the entropy between two borders selects the few buckets that may hold the best cut, and only those are
-// sorted.
+// Cut points of numbers: by minimum description length (Fayyad and Irani), and of equal frequency as far as ties allow.
+//
+// Rows are put in buckets by value, so that only the buckets near a wanted cut are sorted. For the description length a
+// bound on the entropy between two borders selects the few buckets that may hold the best cut.
+#include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <queue>
 
-#include "buckets.hpp"
 #include "kernels.hpp"
 #include "support/buffer.hpp"
 #include "support/parallel.hpp"
@@ -13,8 +15,99 @@
 namespace bayeskit {
 namespace {
 
-constexpr double kTie = 1e-10;           // of the rows: entropies this close are equal, and the first cut is taken
+constexpr size_t kBucketRows = 24;  // about, where values are spread evenly
+constexpr size_t kMostBuckets = 65'000;  // with the three others within sixteen bits
+constexpr size_t kMostCounts = 1 << 20;  // buckets times classes
+constexpr size_t kSampled = 1024;  // rows whose range is divided evenly
+constexpr size_t kColumns = 16;  // columns whose rows are put in buckets in one pass
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Buckets of numbers: one below a range, `inner` that divide it evenly, one above it; then those without a number.
+struct Buckets {
+    double low = 0, scale = 0;  // without a scale all rows are in the first
+    size_t inner = 1;
+
+    Buckets(const Floats& column, size_t n, size_t n_classes) {
+        double high = -std::numeric_limits<double>::infinity();
+        low = std::numeric_limits<double>::infinity();
+        const auto widen_by = [&](size_t step) {
+            for (size_t r = 0; r < n; r += step) {
+                const double x = column.data[static_cast<ptrdiff_t>(r) * column.stride];
+                low = x < low ? x : low;
+                high = x > high ? x : high;
+            }
+        };
+        widen_by(std::max<size_t>(1, n / kSampled));
+        if (!(low < high)) widen_by(1);
+        const size_t most = std::max<size_t>(1, std::min(kMostBuckets, kMostCounts / n_classes));
+        inner = std::clamp<size_t>(n / kBucketRows, 1, most);
+        scale = low < high ? static_cast<double>(inner) / (high - low) : 0.0;
+        if (!std::isfinite(scale)) scale = 0.0;
+        if (scale == 0) low = 0;
+    }
+
+    size_t size() const { return inner + 2; }
+    uint16_t missing() const { return static_cast<uint16_t>(size()); }
+
+    // The bucket of each x of a tile; whether one is beyond the limit.
+    bool put(const double* x, size_t rows, uint16_t* of) const {
+        return loops().spread(x, rows, low, scale, static_cast<double>(inner + 1), missing(), of);
+    }
+};
+
+// The bucket that holds a rank, by where each begins.
+template <class Start>
+size_t bucket_of(const std::vector<Start>& starts, size_t rank) {
+    return static_cast<size_t>(std::upper_bound(starts.begin(), starts.end(), rank) - starts.begin()) - 1;
+}
+
+double half_way(double left, double right) {  // never the larger one
+    const double middle = left + (right - left) / 2;
+    return middle < right ? middle : left;
+}
+
+using Cuts = std::vector<std::vector<double>>;
+
+// find(column, its buckets, the bucket of every row, room) of all columns, some at a time; rows without weight have no
+// number.
+template <class Find>
+Cuts find_cuts(const std::vector<Floats>& columns, size_t n, size_t n_classes, const double* weights, size_t n_threads,
+               const Find& find) {
+    Cuts out(columns.size());
+    Buffer<uint16_t> of;
+    for (size_t from = 0; from < columns.size(); from += kColumns) {
+        const size_t together = std::min(kColumns, columns.size() - from), n_workers = std::min(n_threads, together);
+        if (of.size() < n * together) of.resize(n * together);
+        std::vector<Buckets> buckets;
+        for (size_t i = 0; i < together; ++i) buckets.emplace_back(columns[from + i], n, n_classes);
+        std::vector<std::atomic<bool>> huge(together);
+        parallel_rows(n, kTile, n_threads, [&](size_t first, size_t last) {
+            double x[kTile];
+            for (size_t at = first; at < last; at += kTile)
+                for (size_t i = 0; i < together; ++i) {
+                    const size_t rows = std::min(kTile, last - at);
+                    uint16_t* codes = of.data() + i * n + at;
+                    gather_column(columns[from + i], at, rows, x);
+                    if (buckets[i].put(x, rows, codes)) huge[i] = true;
+                    for (size_t r = 0; weights && r < rows; ++r)
+                        if (!(weights[at + r] > 0)) codes[r] = buckets[i].missing();
+                }
+        });
+        for (size_t i = 0; i < together; ++i)
+            if (huge[i])
+                throw std::invalid_argument("column " + std::to_string(from + i) + " holds a number beyond 1e150");
+        parallel_for(n_workers, n_threads, [&](size_t worker) {
+            Buffer<uint32_t> room;
+            for (size_t i = worker; i < together; i += n_workers)
+                out[from + i] = find(from + i, buckets[i], of.data() + i * n, room);
+        });
+    }
+    return out;
+}
+
+// --- minimum description length ----------------------------------------------------------------------------------
+
+constexpr double kTie = 1e-10;  // of the rows: entropies this close are equal, and the first cut is taken
 
 double times_log(double x) { return x > 0 ? x * std::log(x) : 0.0; }
 
@@ -36,11 +129,11 @@ class Column {
         const Count* counts;  // by class, of all rows before it
         Side left, right;
         double log_ratio;  // of the rows on the left to those on the right
-        size_t logs;       // where that of the right to the left stands for each class
+        size_t logs;  // where that of the right to the left stands for each class
         double entropy() const { return left.entropy + right.entropy; }
     };
     struct Range {
-        double bound;     // no cut from the first to the last has less entropy
+        double bound;  // no cut from the first to the last has less entropy
         size_t from, to;  // borders of buckets
         Cut first, last;
     };
@@ -86,8 +179,7 @@ public:
             open.pop_back();
             const size_t at = best(first, last);
             if (!at) continue;
-            const double left = value(at - 1), right = value(at), middle = left + (right - left) / 2;
-            found.push_back(middle < right ? middle : left);
+            found.push_back(half_way(value(at - 1), value(at)));
             open.emplace_back(first, at);
             open.emplace_back(at, last);
         }
@@ -96,10 +188,6 @@ public:
     }
 
 private:
-    size_t bucket_at(size_t position) const {  // the one that holds this row
-        return static_cast<size_t>(std::upper_bound(starts_.begin(), starts_.end(), position) - starts_.begin()) - 1;
-    }
-
     // The rows of a bucket in order.
     const Cell* sorted(size_t b) {
         const size_t n = starts_[b + 1] - starts_[b];
@@ -119,7 +207,7 @@ private:
     }
 
     double value(size_t position) {
-        const size_t b = bucket_at(position);
+        const size_t b = bucket_of(starts_, position);
         return sorted(b)[position - starts_[b]].x;
     }
 
@@ -130,7 +218,7 @@ private:
 
     // Weights by class of the rows before a position.
     std::vector<Count> counts_before(size_t position) {
-        const size_t b = std::min(bucket_at(position), sorted_.size());
+        const size_t b = std::min(bucket_of(starts_, position), sorted_.size());
         const Count* at = before_.data() + b * n_classes_;
         std::vector<Count> counts(at, at + n_classes_);
         if (position == starts_[b]) return counts;
@@ -245,7 +333,7 @@ private:
         if (k < 2) return 0;
         affordable_ = whole + k * whole / total_ - std::log(std::max(total_ - 1, 1.0)) - k * std::log(3.0) -
                       std::log1p(-2 * std::pow(3.0, -k));
-        const Range everywhere = range(bucket_at(first), bucket_at(last - 1) + 1, start, end);
+        const Range everywhere = range(bucket_of(starts_, first), bucket_of(starts_, last - 1) + 1, start, end);
         if (!any_pays(everywhere)) return 0;
 
         struct Found {
@@ -297,18 +385,18 @@ private:
     size_t n_classes_;
     Codes labels_;
     const double* weights_;
-    std::vector<uint32_t> starts_;   // (buckets + 1): where each begins
-    std::vector<Count> before_;      // (buckets + 1, classes): weights of the rows before it
-    std::vector<uint32_t> latest_;   // row of each bucket
-    Buffer<uint32_t>& next_;         // row of the same bucket, going back
-    std::vector<uint32_t> sorted_;   // (buckets): where the cells of each end, 0 where they are not sorted yet
+    std::vector<uint32_t> starts_;  // (buckets + 1): where each begins
+    std::vector<Count> before_;  // (buckets + 1, classes): weights of the rows before it
+    std::vector<uint32_t> latest_;  // row of each bucket
+    Buffer<uint32_t>& next_;  // row of the same bucket, going back
+    std::vector<uint32_t> sorted_;  // (buckets): where the cells of each end, 0 where they are not sorted yet
     std::vector<Cell> cells_;
-    size_t first_ = 0, last_ = 0;    // the rows at hand
+    size_t first_ = 0, last_ = 0;  // the rows at hand
     std::vector<double> base_, all_;  // counts before them, and theirs
-    std::vector<double> sizes_;      // of the sides of a cut by class and in all, and their logarithms
-    std::vector<double> logs_;       // (cuts looked at, classes): see Cut
-    double total_ = 0;               // their weight
-    double affordable_ = 0;          // entropy of a cut that just pays, but for Σ kᵢ Entᵢ of its sides
+    std::vector<double> sizes_;  // of the sides of a cut by class and in all, and their logarithms
+    std::vector<double> logs_;  // (cuts looked at, classes): see Cut
+    double total_ = 0;  // their weight
+    double affordable_ = 0;  // entropy of a cut that just pays, but for Σ kᵢ Entᵢ of its sides
 };
 
 // Weights as multiples of a power of two so small that it hardly matters and so large that their sums are exact: then
@@ -326,30 +414,122 @@ std::vector<double> on_a_grid(const double* weights, size_t n) {
     return out;
 }
 
+// --- equal frequency ---------------------------------------------------------------------------------------------
+
+class Ranked {
+public:
+    Ranked(const Floats& column, size_t n, const Buckets& buckets, const uint16_t* of)
+        : column_(column), n_(n), of_(of), starts_(buckets.size() + 2) {
+        for (size_t r = 0; r < n; ++r) ++starts_[of[r] + 1];  // those without a number come last
+        starts_.pop_back();
+        for (size_t b = 1; b < starts_.size(); ++b) starts_[b] += starts_[b - 1];
+    }
+
+    size_t numbers() const { return starts_.back(); }
+
+    // Half way from each number at rising ranks to the next larger one; none after the largest.
+    std::vector<double> cuts(const std::vector<size_t>& ranks) {
+        std::vector<double> out;
+        gather(ranks);
+        for (size_t i = 0; i < ranks.size();) {
+            const size_t b = bucket_of(starts_, ranks[i]);
+            std::vector<size_t> borders;
+            for (; i < ranks.size() && ranks[i] < starts_[b + 1]; ++i) borders.push_back(ranks[i] - starts_[b]);
+            double* cells = room_.data() + places_[b];
+            double* end = cells + (starts_[b + 1] - starts_[b]);
+            double* from = cells;
+            for (const size_t border : borders) {
+                std::nth_element(from, cells + border, end);
+                from = cells + border + 1;
+            }
+            for (size_t k = 0; k < borders.size(); ++k) {
+                const double left = cells[borders[k]];
+                if (k && left == cells[borders[k - 1]]) continue;
+                // From a selected rank to the next, numbers are between those at the two.
+                double right = kInfinity;
+                for (size_t l = k; l < borders.size() && right == kInfinity; ++l)
+                    right = next(left, cells + borders[l], l + 1 < borders.size() ? cells + borders[l + 1] : end);
+                if (right == kInfinity) right = least_after(b);
+                if (right == kInfinity) break;
+                out.push_back(half_way(left, right));
+            }
+        }
+        return out;
+    }
+
+private:
+    static double next(double left, const double* from, const double* to) {
+        double least = kInfinity;
+        for (; from < to; ++from) least = *from > left && *from < least ? *from : least;
+        return least;
+    }
+
+    double least_after(size_t b) {
+        if (starts_[b + 1] == numbers()) return kInfinity;
+        const size_t after = bucket_of(starts_, starts_[b + 1]);
+        const double* cells = room_.data() + places_[after];
+        return *std::min_element(cells, cells + (starts_[after + 1] - starts_[after]));
+    }
+
+    // The numbers of the buckets that hold a rank, and of those after them.
+    void gather(const std::vector<size_t>& ranks) {
+        std::vector<uint8_t> is_wanted(starts_.size());
+        for (const size_t rank : ranks) {
+            const size_t b = bucket_of(starts_, rank);
+            is_wanted[b] = 1;
+            if (starts_[b + 1] < numbers()) is_wanted[bucket_of(starts_, starts_[b + 1])] = 1;
+        }
+        places_.assign(starts_.size(), 0);
+        size_t size = 0;
+        for (size_t b = 0; b + 1 < starts_.size(); ++b)
+            if (is_wanted[b]) {
+                places_[b] = size;
+                size += starts_[b + 1] - starts_[b];
+            }
+        room_.resize(size);
+        std::vector<size_t> at = places_;
+        for (size_t r = 0; r < n_; ++r)
+            if (is_wanted[of_[r]]) room_[at[of_[r]]++] = column_.data[static_cast<ptrdiff_t>(r) * column_.stride];
+    }
+
+    Floats column_;
+    size_t n_;
+    const uint16_t* of_;
+    std::vector<size_t> starts_;  // (buckets + 1): how many numbers are in those before
+    std::vector<size_t> places_;  // where the numbers of a wanted bucket are in the room
+    Buffer<double> room_;
+};
+
 }  // namespace
 
-std::vector<std::vector<double>> mdl_cuts(const std::vector<Floats>& columns, size_t n, const Codes& labels,
-                                          size_t n_classes, const double* given, size_t n_threads) {
+Cuts mdl_cuts(const std::vector<Floats>& columns, size_t n, const Codes& labels, size_t n_classes, const double* given,
+              size_t n_threads) {
     check_labels(labels, n, n_classes);
     if (n >= UINT32_MAX) throw std::invalid_argument("more than 2^32 rows cannot be cut at once");
     const std::vector<double> rounded = given ? on_a_grid(given, n) : std::vector<double>();
     const double* weights = given ? rounded.data() : nullptr;
-    std::vector<std::vector<double>> out(columns.size());
-    Buffer<uint16_t> of;
-    for (size_t j = 0; j < columns.size(); j += kColumns) {
-        const size_t together = std::min(kColumns, columns.size() - j), n_workers = std::min(n_threads, together);
-        const auto buckets = put_in_buckets(columns, j, together, n, n_classes, weights, of, n_threads);
-        parallel_for(n_workers, n_threads, [&](size_t worker) {
-            Buffer<uint32_t> room;
-            const auto cut = [&]<class Count>(size_t i, Count) {
-                const uint16_t* codes = of.data() + i * n;
-                return Column<Count>(columns[j + i], n, buckets[i], codes, labels, n_classes, weights, room).cuts();
-            };
-            for (size_t i = worker; i < together; i += n_workers)
-                out[j + i] = weights ? cut(i, double{}) : cut(i, uint32_t{});
-        });
-    }
-    return out;
+    return find_cuts(columns, n, n_classes, weights, n_threads,
+                     [&](size_t j, const Buckets& buckets, const uint16_t* of, Buffer<uint32_t>& room) {
+        if (weights) return Column<double>(columns[j], n, buckets, of, labels, n_classes, weights, room).cuts();
+        return Column<uint32_t>(columns[j], n, buckets, of, labels, n_classes, weights, room).cuts();
+    });
+}
+
+Cuts frequency_cuts(const std::vector<Floats>& columns, size_t n, const std::vector<size_t>& intervals,
+                    double tolerance, size_t n_threads) {
+    return find_cuts(columns, n, 1, nullptr, n_threads,
+                     [&](size_t j, const Buckets& buckets, const uint16_t* of, Buffer<uint32_t>&) {
+        Ranked column(columns[j], n, buckets, of);
+        const size_t most = std::min(intervals[j], column.numbers());  // more have no number
+        const auto size = static_cast<double>(column.numbers()), width = size / static_cast<double>(most);
+        std::vector<size_t> ranks;
+        for (size_t k = 1; k < most; ++k) {
+            const double place = std::ceil(static_cast<double>(k) * width - tolerance * size);
+            const size_t rank = std::min(static_cast<size_t>(std::max(place, 1.0)), column.numbers()) - 1;
+            if (ranks.empty() || ranks.back() < rank) ranks.push_back(rank);
+        }
+        return column.cuts(ranks);
+    });
 }
 
 }  // namespace bayeskit

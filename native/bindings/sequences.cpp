@@ -1,7 +1,6 @@
-// Python functions of hidden Markov models.
-#include "hidden_markov.hpp"
-
+// Python functions of hidden Markov models and of tags of words.
 #include "arrays.hpp"
+#include "hidden_markov.hpp"
 
 namespace {
 
@@ -65,10 +64,8 @@ private:
                     shaped(constant, "constant", k, d), shaped(center, "center", d)};
     }
     void check_codes(const Codes& column, size_t size, const char* name) const {
-        const bool fits = with_type(column, [&](const auto* cells) {
-            return std::all_of(cells, cells + n, [&](size_t cell) { return cell < size; });
-        });
-        if (!fits) refuse(std::string(name) + " reach beyond the " + std::to_string(size) + " there are");
+        if (n && largest(column, n) >= size)
+            refuse(std::string(name) + " reach beyond the " + std::to_string(size) + " there are");
     }
     std::optional<Codes> codes_of_, labels_of_;
     const uint8_t* allowed_ = nullptr;
@@ -191,9 +188,62 @@ void define(nb::module_& m, const char* name, nb::tuple (*call)(Arguments&, More
           "log_start"_a, "log_transition"_a, more_names..., "n_threads"_a);
 }
 
+nb::tuple py_tree_candidates(const Int32s& depth, const Vector& weight, const Int64s& indptr, const Int32s& states,
+                             const Vector& counts, const Vector& base, double within) {
+    const size_t n = depth.size();
+    shaped(weight, "weight", n);
+    shaped(indptr, "indptr", n + 1);
+    shaped(counts, "counts", states.size());
+    for (size_t i = 0; i < n; ++i)
+        if (depth[i] < 0 || (i == 0 ? depth[i] > 0 : depth[i] > depth[i - 1] + 1))
+            refuse("depth is no depth-first order");
+    check_offsets(indptr, "indptr", states.size(), true);
+    check_indices(states, "states", base.size());
+    std::vector<int64_t> ends;
+    std::vector<int32_t> kept;
+    std::vector<double> scores;
+    without_lock([&] {
+        tree_candidates({n, depth.data(), weight.data(), indptr.data(), states.data(), counts.data()}, base.data(),
+                        base.size(), within, ends, kept, scores);
+    });
+    return nb::make_tuple(copy_to_array(ends), copy_to_array(kept), copy_to_array(scores));
+}
+
+nb::tuple py_best_tags(const Int64s& first, const Int64s& last, const Int64s& starts, const Int32s& states,
+                       const Vector& scores, const Matrix& pairs, const Cells<int32_t, 2>& contexts,
+                       const Int64s& indptr, const Int32s& successors, const Vector& logs, int64_t n_threads) {
+    const size_t t = threads(n_threads), n = first.size(), width = pairs.shape(0);
+    shaped(last, "last", n);
+    shaped(scores, "scores", states.size());
+    shaped(logs, "logs", successors.size());
+    shaped(pairs, "pairs", width, width);
+    shaped(contexts, "contexts", width, width);
+    if (!width) refuse("pairs has no states");
+    check_offsets(starts, "starts", n, true);
+    check_offsets(indptr, "indptr", successors.size(), true);
+    check_indices(states, "states", width - 1);
+    for (size_t i = 1; i < indptr.size(); ++i)
+        if (const int64_t size = indptr[i] - indptr[i - 1]; size > 0 && (size & (size - 1)))
+            refuse("the slots of a pair of states are no power of two");
+    for (size_t i = 0; i < n; ++i)
+        if (first[i] < 0 || first[i] >= last[i] || last[i] > static_cast<int64_t>(states.size()))
+            refuse("a word has no candidates, or some beyond the list");
+    for (size_t i = 0; i < contexts.size(); ++i)
+        if (contexts[i] < -1 || contexts[i] >= static_cast<int64_t>(indptr.size()) - 1)
+            refuse("contexts reach beyond indptr");
+    const auto path = zeros<int32_t>(n);
+    const auto totals = zeros<double>(starts.size() - 1);
+    without_lock([&] {
+        best_tags({n, starts.size() - 1, first.data(), last.data(), starts.data(), states.data(), scores.data()},
+                  {width - 1, pairs.data(), contexts.data(), indptr.data(), successors.data(), logs.data()}, path.data,
+                  totals.data, t);
+    });
+    return nb::make_tuple(path.array, totals.array);
+}
+
 }  // namespace
 
-void bind_hidden_markov(nb::module_& m) {
+void bind_sequences(nb::module_& m) {
     nb::class_<NormalRow>(m, "NormalRow")
         .def("__init__",
              [](NormalRow* self, const Matrix& mean, const Matrix& precision, const Matrix& constant) {
@@ -206,4 +256,8 @@ void bind_hidden_markov(nb::module_& m) {
     define(m, "draw_states", py_draw_states, "before"_a.none(), "last"_a, "uniforms"_a);
     define(m, "k_best_states", py_k_best_states, "k"_a);
     m.def("weigh_numbers", &py_weigh_numbers, "columns"_a, "center"_a, "shares"_a, "n_threads"_a);
+    m.def("tree_candidates", &py_tree_candidates, "depth"_a, "weight"_a, "indptr"_a, "states"_a, "counts"_a, "base"_a,
+          "within"_a);
+    m.def("best_tags", &py_best_tags, "first"_a, "last"_a, "starts"_a, "states"_a, "scores"_a, "pairs"_a, "contexts"_a,
+          "indptr"_a, "successors"_a, "logs"_a, "n_threads"_a);
 }
