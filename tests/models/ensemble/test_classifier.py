@@ -407,6 +407,19 @@ def many_values(n, seed=0):
     return X.assign(code=[f"{c}-{rng.integers(0, 12)}" for c in y]), y
 
 
+def test_random_columns_are_left_out_and_one_that_tells_something_beside_another_stays():
+    rng = np.random.default_rng(1)
+    X, y = xor(600)
+    random = X.assign(**{f"r{k}": [f"v{c}" for c in rng.integers(0, k, 600)] for k in (8, 20, 50)})
+    model = bk.BayesClassifier(**SMALL).fit(random, y)
+    assert model.structure_.silent == ("r20", "r50", "r8")
+    # Tells nothing alone; the class is told by it and x0 together.
+    code = np.where(X["x1"] == "a", "p", "q") + rng.integers(0, 5, 600).astype(str).astype(object)
+    assert bk.BayesClassifier(**SMALL).fit(X[["x0"]].assign(code=code), y).structure_.silent == ()
+    size = np.where(X["x0"] == "a", 1.0, -1.0) * rng.exponential(size=600)
+    assert bk.BayesClassifier(**SMALL).fit(pd.DataFrame({"size": size, "code": code}), y).structure_.silent == ()
+
+
 def test_a_column_of_many_values_that_tells_nothing_is_left_out():
     X, y = many_values(600)
     model = bk.BayesClassifier(**SMALL).fit(X, y)

@@ -25,7 +25,10 @@ from bayeskit.typing import Array, Floats, Ints
 # Range of weights whose sums single precision holds with room to spare.
 LIGHTEST, HEAVIEST = 1e-30, 1e30
 # A column of more values than this that has fewer rows than this for each is left out if it tells nothing.
-MANY_VALUES, FEW_ROWS = 25, 100
+MANY_VALUES, FEW_ROWS = 7, 500
+# Rows on which columns are tested for telling something together with another one, whose numbers are in so many
+# intervals.
+MOST_TESTED, COARSE = 20_000, 5
 
 
 @dataclass(frozen=True)
@@ -58,16 +61,35 @@ class TrainingRows:
         return [cut_points(c) if how.values is None else None for c, how in zip(self.columns, kinds, strict=True)]
 
     def without_silent(self) -> TrainingRows:
-        """Leave out columns of many values that tell nothing of the class, unless all are such columns."""
+        """Leave out columns of many values that tell nothing of the class, alone or beside another one.
+
+        They stay if all are such columns.
+        """
         n_rows = len(self.labels)
         silent = tuple(
             name
             for name, cells in self.cells.items()
-            if self.codes[name].size > max(MANY_VALUES, n_rows / FEW_ROWS) and is_silent(cells, self.labels)
+            if self.codes[name].size > max(MANY_VALUES, n_rows / FEW_ROWS)
+            and is_silent(cells, self.labels)
+            and self._is_silent_beside_others(name)
         )
         if not silent or len(silent) == len(self.codes):
             return self
         return replace(self.select([name for name in self.codes if name not in silent]), silent=silent)
+
+    def _is_silent_beside_others(self, name: str) -> bool:
+        """Tell whether a column tells nothing beside any other column that could tell something with it."""
+        some = slice(None, None, -(-len(self.labels) // MOST_TESTED))
+        cells, labels = self.cells[name][some], self.labels[some]
+        for other, column in self.cells.items():
+            if other == name or self.codes[other].size > MANY_VALUES:
+                continue
+            beside = column[some]
+            if self.codes[other].values is None:
+                beside = np.searchsorted(np.nanquantile(beside, np.arange(1, COARSE) / COARSE), beside)
+            if not is_silent(cells, labels, beside):
+                return False
+        return True
 
     def select(self, names: Iterable[str]) -> TrainingRows:
         """Take some of the columns, in this order."""
@@ -123,24 +145,38 @@ def cut_points(column: Floats) -> tuple[Floats, int]:
     return numbers, max(2, round(n ** (1 / 3))) - 1
 
 
-def is_silent(cells: Array, labels: npt.NDArray[np.uint32]) -> bool:
+def is_silent(cells: Array, labels: npt.NDArray[np.uint32], beside: Array | None = None) -> bool:
     """Tell whether the class of a row is predicted no better by the other rows of the same value than without them.
 
-    The other rows are smoothed by several m. A gain counts if it is beyond two standard errors.
+    The other rows are smoothed by several m, towards their classes, or towards those of the rows with the same value
+    of another column, ``beside``. A gain counts if it is beyond 1.5 standard errors, or four beside another column, of
+    which there may be many.
 
     >>> labels = np.arange(120, dtype=np.uint32) % 2
     >>> is_silent(np.arange(120) // 2, labels), is_silent(np.arange(120) // 4 * 2 + labels, labels)
     (True, False)
+    >>> half = np.arange(120) // 60
+    >>> is_silent(half ^ labels, labels), is_silent(half ^ labels, labels, half)
+    (True, False)
     """
-    n_rows, n_classes = len(labels), int(labels.max(initial=0)) + 1
-    _, pair, counts = np.unique(cells.astype(np.int64) * n_classes + labels, return_inverse=True, return_counts=True)
-    own, others = counts[pair] - 1, np.bincount(cells)[cells] - 1
-    share = (np.bincount(labels)[labels] - 0.5) / n_rows
+    share, errors = (np.bincount(labels)[labels] - 0.5) / len(labels), 1.5 if beside is None else 4.0
+    if beside is not None:
+        own, others = _left_out_counts(beside, labels)
+        share = (own + share) / (others + 1)
+        cells = cells.astype(np.int64) * (int(beside.max(initial=0)) + 1) + beside
+    own, others = _left_out_counts(cells, labels)
     for m in (1.0, 10.0, 100.0):
         gains = logspace.log((own + m * share) / (others + m)) - logspace.log(share)
-        if gains.sum() > 2 * np.sqrt(n_rows) * gains.std():
+        if gains.sum() > errors * np.sqrt(len(labels)) * gains.std():
             return False
     return True
+
+
+def _left_out_counts(cells: Array, labels: npt.NDArray[np.uint32]) -> tuple[Ints, Ints]:
+    """Count the other rows of the same value: those of the same class, and all of them (n_rows,)."""
+    n_classes = int(labels.max(initial=0)) + 1
+    _, pair, counts = np.unique(cells.astype(np.int64) * n_classes + labels, return_inverse=True, return_counts=True)
+    return counts[pair] - 1, np.bincount(cells)[cells] - 1
 
 
 def plan_of(schema: Schema) -> Plan:
