@@ -63,6 +63,7 @@ from .evaluate.reliability import reliability as reliability
 from .evaluate.selection import Selection as Selection
 from .explain.densities import decision_regions as decision_regions
 from .models import load as load
+from .models import read_history as read_history
 from .models.aode import AODE as AODE
 from .models.base.persistence import updating as updating
 from .models.catalog import model_named as model_named

@@ -9,12 +9,14 @@ import sys
 import warnings
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.cli.options import NETWORK_ENDINGS, Reading, listed_names, pairs
 from bayeskit.errors import BadFile, BayesError, BayesWarning, SchemaMismatch
+from bayeskit.inner_model import reader_of
 from bayeskit.progress import Bar
 from bayeskit.storage import files
 from bayeskit.storage.files import LOCK_TIMEOUT, MAGIC, hide_secrets, resolve_links
@@ -22,6 +24,7 @@ from bayeskit.storage.files import LOCK_TIMEOUT, MAGIC, hide_secrets, resolve_li
 if TYPE_CHECKING:
     from bayeskit.data.io.files import Progress
     from bayeskit.data.io.streams import Unreadable
+    from bayeskit.storage.history import History
 
 
 STARTS = {
@@ -161,16 +164,22 @@ class FileBar(Bar):
 
 def load_model(path: str) -> Any:
     """Load a model from a file or from standard input."""
-    from bayeskit.models import from_bytes, load
+    return open_model(path)[0]
+
+
+def open_model(path: str) -> tuple[Any, History]:
+    """Load a model and the history of its file, or of standard input."""
+    from bayeskit.models import open_bytes, open_file
+    from bayeskit.storage.history import History
 
     if Path(path).suffix.lower() in NETWORK_ENDINGS:
         from bayeskit.network.formats import read_network
 
-        return read_network(path)
+        return read_network(path), History()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BayesWarning)  # reported when the model was fitted
         try:
-            return from_bytes(files.read_all(sys.stdin.buffer, MAGIC)) if path == "-" else load(path)
+            return open_bytes(files.read_all(sys.stdin.buffer, MAGIC)) if path == "-" else open_file(path)
         except BadFile as problem:
             if "does not start" not in str(problem):
                 raise
@@ -217,12 +226,12 @@ def _covers(given: str, file: Path) -> bool:
     return any(file.samefile(name) for name in ([where] if where.exists() else glob.glob(str(where), recursive=True)))  # noqa: PTH207
 
 
-def save_model(model: Any, path: str, wait: float | None = LOCK_TIMEOUT) -> int:
+def save_model(model: Any, path: str, history: History, wait: float | None = LOCK_TIMEOUT) -> int:
     """Write a model to a file or to standard output; return the number of bytes."""
     from bayeskit.models import to_bytes
     from bayeskit.storage.model_file import write_model
 
-    data = to_bytes(model)
+    data = to_bytes(model, history)
     if path == "-":
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
@@ -231,16 +240,38 @@ def save_model(model: Any, path: str, wait: float | None = LOCK_TIMEOUT) -> int:
     return len(data)
 
 
+def source_name(data: Sequence[str]) -> str:
+    """Return the names of data without folders and secrets, for the history of a model file."""
+    shown = map(public_address, data)
+    return ", ".join(name if "://" in name else Path(name).name for name in shown)
+
+
+def first_event(model: Any, source: str) -> History:
+    """Return the history of a model that was just fitted on a source."""
+    from bayeskit.models import n_rows
+    from bayeskit.storage.history import Event, History
+
+    return History((Event.now("fit", source, n_rows(reader_of(model) or model)),))
+
+
+@dataclass
+class OpenFile:
+    """The model and the history of a file that is being changed."""
+
+    model: Any
+    history: History
+
+
 @contextmanager
-def rewriting(path: str, output: str | None, wait: float = LOCK_TIMEOUT) -> Iterator[Any]:
-    """Load the model of a file and write it back after the block; an error leaves the file unchanged.
+def rewriting(path: str, output: str | None, wait: float = LOCK_TIMEOUT) -> Iterator[OpenFile]:
+    """Open the model of a file and write it back after the block; an error leaves the file unchanged.
 
     The file is locked meanwhile; other processes wait.
     """
     with changing([path], output or path, wait):
-        model = load_model(path)
-        yield model
-        save_model(model, output or path, wait)
+        opened = OpenFile(*open_model(path))
+        yield opened
+        save_model(opened.model, output or path, opened.history, wait)
 
 
 def changing(paths: Sequence[str], output: str, wait: float = LOCK_TIMEOUT) -> AbstractContextManager[None]:

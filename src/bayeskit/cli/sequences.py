@@ -16,7 +16,7 @@ from bayeskit.arrow_arrays import arrow_array
 from bayeskit.cli import summary
 from bayeskit.cli.commands.explain import show_row
 from bayeskit.cli.console import Page, plural, short, table_record
-from bayeskit.cli.inputs import check_writable, columns_to_keep, open_data, save_model
+from bayeskit.cli.inputs import check_writable, columns_to_keep, first_event, open_data, save_model
 from bayeskit.cli.options import roles_of
 from bayeskit.cli.outputs import beside
 from bayeskit.cli.saved_models import target_of
@@ -344,7 +344,7 @@ def fit_sequences(
     model.set_params(sequence=options.sequence, order=options.order)
     model._check_settings()
     model.fit(table, target) if target is not None else model.fit(table)
-    written = save_model(model, output)
+    written = save_model(model, output, first_event(model, source.name))
     page.line(f"{source.name}: {plural(len(sequences), 'sequence')} of {plural(sequences.n_rows, 'row')}")
     page.line()
     _show_model(page, model)

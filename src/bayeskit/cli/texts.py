@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.cli.console import Page, plural, records_of
-from bayeskit.cli.inputs import check_writable, columns_to_keep, open_data, save_model, watched
+from bayeskit.cli.inputs import check_writable, columns_to_keep, first_event, open_data, save_model, watched
 from bayeskit.cli.options import Reading, RowOptions
 from bayeskit.cli.outputs import check_plot, draw
 from bayeskit.errors import BayesError, UndecidableWarning, with_article
@@ -238,7 +238,9 @@ def fit_documents(
     if shared.scores and model.tally_.n_rows > 1 and hasattr(model, "leave_one_out"):
         with watched(source, "leaving each document out") as documents:
             evaluation = model.leave_one_out(documents, None)
-    written = save_model(model, output)  # before printing: a closed pipe must not lose the model
+    written = save_model(
+        model, output, first_event(model, source.name)
+    )  # before printing: a closed pipe must not lose the model
     tally = model.tally_
     n = int(tally.n_rows)
     page.line(f"{source.name}: {plural(n, 'document')}, {plural(len(tally.classes), 'class')} of {target}")
@@ -317,7 +319,7 @@ def fit_sentences(data: list[str], shared: FitOptions, options: SentenceOptions,
         raise BayesError(f"the words of {read.name} have no tags (they are in the fourth field of CoNLL-U)")
     fine = read.fine if options.fine else None
     model.fit(read.words, read.tags, fine)
-    written = save_model(model, output)
+    written = save_model(model, output, first_event(model, read.name))
     n_words, n_tags = int(model.tally_.n_rows), len(model.classes_)
     page.line(f"{read.name}: {plural(len(read.words), 'sentence')}, {plural(n_words, 'word')}, {plural(n_tags, 'tag')}")
     what = f"{plural(len(model.states_), 'state')}: tags"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from bayeskit.errors import BadFile, BayesError, with_article
 
 if TYPE_CHECKING:
+    from bayeskit.storage.history import History
     from bayeskit.storage.model_file import Saved
 
 Model = TypeVar("Model")
@@ -57,23 +59,69 @@ def load(path: str | Path, kind: type[Any] | None = None) -> Any:
     ...                                              "wind": "weak"}).tolist()
     (True, ['yes'])
     """
-    from bayeskit.storage.model_file import read_model_bytes
-
-    data = read_model_bytes(path)
-    try:
-        model = from_bytes(data)
-    except BayesError as problem:
-        raise problem.within(str(path)) from None
+    model = open_file(path)[0]
     if kind is not None and not isinstance(model, kind):
         raise BayesError(f"{path} holds {with_article(type(model).__name__)}, not {with_article(kind.__name__)}")
     return model
 
 
-def from_bytes(data: bytes) -> Any:
-    """The model of the bytes of a file; whatever they are, :class:`BadFile` is all that comes out beside it."""
+def open_file(path: str | Path) -> tuple[Any, History]:
+    """Return the model of a file and the history of the file."""
     from bayeskit.storage import model_file
 
-    return model_of(model_file.from_bytes(data))
+    data = model_file.read_model_bytes(path)
+    try:
+        return open_bytes(data)
+    except BayesError as problem:
+        raise problem.within(str(path)) from None
+
+
+def open_bytes(data: bytes) -> tuple[Any, History]:
+    """Return the model of the bytes of a file and the history of the file."""
+    from bayeskit.storage import model_file
+
+    saved = model_file.from_bytes(data)
+    return model_of(saved), saved.history
+
+
+def read_history(path: str | Path) -> History:
+    """Read when, from what and by which version a model file was made and changed.
+
+    The file holds names of data, numbers of rows and hashes, never values. ``model.save`` starts a new history;
+    :func:`updating`, ``bayes learn``, ``bayes forget`` and ``bayes merge`` continue it.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    History
+        ``events`` in order; ``learned`` and ``forgotten`` hold the hashes of batches by name.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from bayeskit import NaiveBayes, updating
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     NaiveBayes().fit({"sky": ["sun", "rain"]}, ["yes", "no"]).save(f"{folder}/sky.bayes")
+    ...     with updating(f"{folder}/sky.bayes", source="tuesday.csv") as model:
+    ...         _ = model.partial_fit({"sky": ["sun"]}, ["yes"])
+    ...     history = read_history(f"{folder}/sky.bayes")
+    >>> [(event.action, event.source, event.rows) for event in history.events]
+    [('fit', '', 2.0), ('learn', 'tuesday.csv', 1.0)]
+    """
+    from bayeskit.storage import model_file
+
+    try:
+        return model_file.from_bytes(model_file.read_model_bytes(path)).history
+    except BayesError as problem:
+        raise problem.within(str(path)) from None
+
+
+def from_bytes(data: bytes) -> Any:
+    """The model of the bytes of a file; whatever they are, :class:`BadFile` is all that comes out beside it."""
+    return open_bytes(data)[0]
 
 
 def model_of(saved: Saved) -> Any:
@@ -99,11 +147,18 @@ def model_of(saved: Saved) -> Any:
         raise BadFile(f"no {saved.model} can be made of what it holds: {problem!r}") from None
 
 
-def to_bytes(model: Any) -> bytes:
-    """The bytes of the file of a fitted model."""
+def to_bytes(model: Any, history: History | None = None) -> bytes:
+    """The bytes of the file of a fitted model, with the history of the file if there is one."""
     from bayeskit.storage import model_file
 
-    return model_file.to_bytes(saved_of(model))
+    saved = saved_of(model)
+    return model_file.to_bytes(saved if history is None else replace(saved, history=history))
+
+
+def n_rows(model: Any) -> float:
+    """Return the number of rows that a model has counted, 0 where it does not say."""
+    tally = getattr(model, "tally_", None)
+    return 0.0 if tally is None else float(tally.n_rows)
 
 
 def saved_of(model: Any, within: str = "") -> Saved:

@@ -33,7 +33,7 @@ from bayeskit.network.junction_tree import draw_columns
 from bayeskit.network.query import ColumnComparison, Domain, ProbabilityQuery, Statement, parse, parse_statement
 from bayeskit.network.variable_elimination import MEMORY_LIMIT, check_cost
 from bayeskit.printable import printable
-from bayeskit.storage.model_file import Saved, to_bytes, write_model
+from bayeskit.storage.model_file import Saved, save_new
 from bayeskit.tables import ROWS, Grid, Readable, Sheet, Table
 from bayeskit.tolerance import OFF_ONE, SLACK, SUMS_TO_ONE
 from bayeskit.typing import Bools, Floats, Ints
@@ -321,7 +321,7 @@ class JointDistribution(Readable, Drawable):
         ----------
         path : str or Path
         """
-        write_model(path, to_bytes(self._to_saved()))
+        save_new(path, self._to_saved())
 
     def _to_saved(self) -> Saved:
         """Return the content of a model file."""

@@ -32,7 +32,7 @@ from bayeskit.network.inputs import EvidenceReader, Findings, contradiction_erro
 from bayeskit.network.junction_tree import JunctionTree, draw_columns, find_cliques
 from bayeskit.network.query import Domain, parse
 from bayeskit.network.variable_elimination import MEMORY_LIMIT, Factorization, eliminate
-from bayeskit.storage.model_file import Saved, to_bytes, write_model
+from bayeskit.storage.model_file import Saved, save_new
 from bayeskit.tables import ROWS, Grid, ProbabilityTable, Readable, Sheet, Table, left_out
 from bayeskit.threads import thread_count
 from bayeskit.typing import Array, Floats, Ints
@@ -279,7 +279,7 @@ class BayesianNetwork(Readable, Drawable):
         ...     load(f"{folder}/cold.bayes") == n
         True
         """
-        write_model(path, to_bytes(self._to_saved()))
+        save_new(path, self._to_saved())
 
     def _to_saved(self) -> Saved:
         """Return the content of a model file."""

@@ -16,7 +16,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import chain, pairwise
 from operator import lt
 from typing import Any
 
@@ -107,6 +107,29 @@ def unpack(data: bytes | memoryview) -> tuple[dict[str, Any], list[Array]]:
     if REFERENCE.encode() in encoded:
         content = {name: _with_lists(value, lists) for name, value in content.items()}
     return content, arrays
+
+
+def strings(data: bytes) -> set[str]:
+    """Return every string of a file: of its header, of its lists of values and of its lists of words.
+
+    >>> sorted(strings(pack({"sky": ["rain", "sun"]}, [])))
+    ['rain', 'sky', 'sun']
+    """
+    content, arrays = unpack(data)
+    found, rest = set(), [content]
+    while rest:
+        match rest.pop():
+            case dict() as mapping:
+                rest += [*mapping.keys(), *mapping.values()]
+            case list() | ValueList() as values:
+                rest += values
+            case str() as text:
+                found.add(text)
+    for text, ends in pairwise(arrays):
+        if text.dtype == np.uint8 and ends.dtype == np.int64 and len(ends) and ends[0] == 0 and ends[-1] == len(text):
+            raw, at = text.tobytes(), ends.tolist()
+            found |= {raw[a:b].decode("utf-8", "replace") for a, b in pairwise(at)}
+    return found
 
 
 def _without_long_lists(part: Any, lists: list[Sequence[Any]]) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from bayeskit.storage.files import (
     resolve_links,
     write_file,
 )
+from bayeskit.storage.history import Event, History
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Floats
 
@@ -143,13 +144,14 @@ class Template:
 
 @dataclass(frozen=True)
 class Saved:
-    """The content of a file: model name, settings, tally, fitted state and nested models."""
+    """The content of a file: model name, settings, tally, fitted state and nested models; the history of the file."""
 
     model: str
     settings: dict[str, Any]
     tally: Tally | None = None
     state: State | None = None
     parts: dict[str, Saved] = field(default_factory=dict)
+    history: History = field(default_factory=History)
 
     def counted(self) -> Tally:
         """Return the tally of a model without nested models."""
@@ -174,7 +176,8 @@ def to_bytes(saved: Saved) -> bytes:
     ('NaiveBayes', {'smoothing': Lidstone(alpha=0.5)}, True)
     """
     content, arrays = _content(saved)
-    return pack({"what": WHAT, **content}, arrays)
+    history = {"history": saved.history.to_json()} if saved.history.events else {}
+    return pack({"what": WHAT, **content, **history}, arrays)
 
 
 def _content(saved: Saved) -> tuple[dict[str, Any], list[Array]]:
@@ -202,7 +205,8 @@ def from_bytes(data: bytes) -> Saved:
     header, arrays = unpack(data)
     check_file(header.get("what") == WHAT, "this is bayeskit data, but no model")
     try:
-        return _saved(header, arrays)
+        history = History.from_json(header["history"]) if "history" in header else History()
+        return replace(_saved(header, arrays), history=history)
     except BadFile:
         raise
     except (BayesError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
@@ -263,6 +267,16 @@ def write_model(
     is_new = not os.path.isfile(resolve_links(path))  # noqa: PTH113  (its folder may be unreadable)
     with nullcontext() if is_new or holds_lock(path) else lock_file(path, timeout, on_wait):
         write_file(path, data)
+
+
+def save_new(path: str | Path, saved: Saved) -> None:
+    """Write a model to a file with a new history."""
+    write_model(path, to_bytes(replace(saved, history=History((Event.now("fit", "", _n_rows(saved)),)))))
+
+
+def _n_rows(saved: Saved) -> float:
+    """Return the number of rows that a model or a model in it has counted, 0 where none has."""
+    return max([_n_rows(part) for part in saved.parts.values()] + [saved.tally.n_rows if saved.tally else 0.0])
 
 
 def check_is_file(path: str | Path) -> None:

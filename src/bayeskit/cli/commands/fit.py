@@ -18,7 +18,7 @@ import typer
 
 from bayeskit.cli import options as opt
 from bayeskit.cli.hints import OPTIONS, with_options
-from bayeskit.cli.inputs import check_writable, open_data, public_address, save_model, watched
+from bayeskit.cli.inputs import check_writable, first_event, open_data, public_address, save_model, watched
 from bayeskit.cli.options import (
     MODELS,
     Reading,
@@ -332,7 +332,9 @@ def fit_table(
     if evaluation is not None and options.calibrate is None and is_worse(evaluation):
         harm = find_harmful_column(model, source, evaluation)
     importance = summary.importance_of(model)
-    written = save_model(model, output)  # after all that can fail, and before printing: a pipe may be closed
+    written = save_model(
+        model, output, first_event(model, source.name)
+    )  # after all that can fail, and before printing: a pipe may be closed
     page.line(f"{source.name}: {plural(tally.n_rows, 'row')}, {plural(len(tally.classes), 'class')} of {target}")
     page.line()
     summary.show_columns(page, tally)

@@ -13,6 +13,7 @@ def command(
     *,
     options: ChangeOptions,
     refit: bool = option("--refit", None, "Fit again on the remaining rows; for models that keep their rows.", False),
+    verify: bool = option("--verify", None, "Read the file again and say what it still holds of the rows.", False),
     reading: Reading,
     json: bool = JSON,
 ) -> None:
@@ -24,7 +25,8 @@ def command(
     output; --refit fits it again, for models that keep their rows (-m best, and
     documents fitted with --keep-rows). Rows that cannot have been learned are refused.
     (Counts do not identify rows: a row that was never learned, or was forgotten before,
-    is removed as well if the model has learned all its values.)
+    is removed as well if the model has learned all its values. With --batch NAME the
+    same batch is refused twice.)
     The model file is locked while it changes and replaced as a whole; an error
     leaves it unchanged.
 
@@ -32,4 +34,4 @@ def command(
     Example:
       bayes forget birds.bayes customer_17.csv
     """
-    change("forget", model, data, options, reading, json, refit)
+    change("forget", model, data, options, reading, json, refit, verify)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from bayeskit.cli.options import JSON, MODEL, option
@@ -20,7 +21,8 @@ def command(
 
     Includes the structure: the tree of tan, the parents of kdb, the splits of
     nbtree, the subclasses, the members of best, the weights of a regression, the
-    nodes of a network, the topics of a topic model.
+    nodes of a network, the topics of a topic model. The history says when, from what
+    and by which version the file was made and changed; it holds no values.
 
     \b
     Examples:
@@ -29,13 +31,13 @@ def command(
     """
     from bayeskit.cli import summary, texts
     from bayeskit.cli.console import Page, columns_of, plural, setting_value, table_record
-    from bayeskit.cli.inputs import load_model
+    from bayeskit.cli.inputs import open_model
     from bayeskit.cli.saved_models import family_function, n_counted, reading_model, target_of, unit_of
     from bayeskit.explain.overview import class_records, column_records
 
     page = Page(json)
     check_plot(plot, [model])
-    fitted = load_model(model)
+    fitted, history = open_model(model)
     if inspect_model := family_function(fitted, "inspect_model"):
         inspect_model(page, model, fitted, column, plot)
         return
@@ -64,6 +66,10 @@ def command(
         f"{model}: {type(fitted).__name__}{target}" + (f", {plural(rows, unit_of(fitted))}" if rows else ""),
         style="bold",
     )
+    for event in history.events:
+        page.line(str(event))
+    if of_classes:
+        page.line(forgets := _forgets(fitted))
     if settings:
         page.line("settings: " + ", ".join(f"{name}={value!r}" for name, value in settings.items()))
     if tally is not None:
@@ -89,8 +95,19 @@ def command(
             "columns": [] if tally is None else column_records(tally),
             "classes": class_records(tally) if of_classes and tally is not None else None,
             "structure": structure,
+            "history": [asdict(event) for event in history.events],
+            "batches": {"learned": sorted(history.learned), "forgotten": sorted(history.forgotten)},
+            "forgets": forgets if of_classes else None,
         }
     )
+
+
+def _forgets(model: Any) -> str:
+    """Say whether a model forgets exactly."""
+    if not hasattr(model, "forget"):
+        return "forgets: no; fit it again without the rows"
+    fixed = getattr(model, "fixed_", ())
+    return f"forgets: counts; stays fixed: {', '.join(fixed)}" if fixed else "forgets: exactly"
 
 
 def picture(record: Any, what: str) -> Any:

@@ -16,6 +16,8 @@ def command(
     (cut points, structure, weights, idf, vocabulary) stays fixed and is listed in the
     output; a model without such parts equals one fit on all the rows. The model file
     is locked while it changes and replaced as a whole; an error leaves it unchanged.
+    With --batch NAME the file keeps the name and a hash of the rows, and refuses to
+    learn either of them twice.
 
     \b
     Example:

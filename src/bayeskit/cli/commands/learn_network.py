@@ -98,7 +98,7 @@ def command(
     network = _learn(table, options, constraints, roles)
     report = network.search_
     n_rows = len(next(iter(table.values()), ()))
-    _write(network, output)
+    _write(network, output, name)
     undirected = {frozenset(edge) for edge in network.cpdag().edges}
     found = network.describe_structure().table
     listing: dict[str, list[Any]] = {column: list(found[column]) for column in found.column_names}
@@ -231,12 +231,12 @@ def _strengths(table: Any, options: SearchOptions, roles: dict[str, str]) -> dic
     return {frozenset(pair): strength for pair, strength in zip(connected, found["strength"], strict=True)}
 
 
-def _write(network: Any, output: str) -> None:
+def _write(network: Any, output: str, name: str) -> None:
     """Write a network in the format of the file's ending."""
     if Path(output).suffix.lower() == ".bayes":
-        from bayeskit.cli.inputs import save_model
+        from bayeskit.cli.inputs import first_event, save_model
 
-        save_model(network, output)
+        save_model(network, output, first_event(network, name))
         return
     from bayeskit.network.formats import write_network
 

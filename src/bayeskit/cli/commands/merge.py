@@ -22,29 +22,34 @@ def command(
       bayes merge north.bayes south.bayes -o both.bayes
     """
     from bayeskit.cli.console import Page, plural
-    from bayeskit.cli.inputs import changing, check_writable, save_model
-    from bayeskit.cli.saved_models import load_classifier, n_counted, unit_of
+    from bayeskit.cli.inputs import changing, check_writable, open_model, save_model, source_name
+    from bayeskit.cli.saved_models import n_counted, refuse_no_classes, unit_of
     from bayeskit.errors import BayesError, with_article
+    from bayeskit.storage.history import Event
 
     if len(models) < 2:
         raise typer.BadParameter("name two models at least", param_hint="MODEL")
     check_writable(output, is_model=True)
     page = Page(json, output=output)
     with changing(models, output):
-        both = load_classifier(models[0])
+        both, history = open_model(models[0])
+        refuse_no_classes(both, models[0])
         if not hasattr(both, "merge"):
             raise BayesError(
                 f"{models[0]}: {with_article(type(both).__name__)} cannot be merged: fit it again with all rows"
             )
         counts = [n_counted(both)]
         for path in models[1:]:
-            other = load_classifier(path)
+            other, its_history = open_model(path)
+            refuse_no_classes(other, path)
             try:
+                history = history.merge(its_history)
                 both = both.merge(other)
             except BayesError as problem:
                 raise problem.within(f"{models[0]} and {path}") from None
             counts.append(n_counted(other))
-        save_model(both, output)
+        event = Event.now("merge", source_name(models), n_counted(both))
+        save_model(both, output, history.add(event))
     rows = n_counted(both)
     unit = "sequence" if unit_of(both) == "sequence" else "row"
     page.line(f"{output}: {' + '.join(f'{n:,}' for n in counts)} = {plural(rows, unit)}")

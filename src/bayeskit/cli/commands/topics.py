@@ -54,7 +54,7 @@ def command(
       bayes topics letters/ -k 10 --words 6 --plot topics.svg
     """
     from bayeskit.cli.console import Page, plural
-    from bayeskit.cli.inputs import check_writable, save_model
+    from bayeskit.cli.inputs import check_writable, first_event, save_model
     from bayeskit.data.text.tokenizer import Tokenizer
     from bayeskit.topics.topic_model import TopicModel
 
@@ -67,7 +67,7 @@ def command(
     settings: dict[str, Any] = {"min_df": options.min_df, "max_df": options.max_df, "random_state": options.seed}
     settings |= {"tokenizer": Tokenizer() if options.keep_stop_words else None, "progress": sys.stderr.isatty()}
     model = TopicModel(options.n_topics, options.sweeps, **settings).fit(documents)
-    written = 0 if output is None else save_model(model, output)
+    written = 0 if output is None else save_model(model, output, first_event(model, name))
     coherence = model.coherence(documents)
     page.line(
         f"{name}: {plural(model.n_documents_, 'document')}, {plural(model.n_tokens_, 'word')}, "

@@ -20,11 +20,11 @@ import numpy.typing as npt
 
 from bayeskit.data.reader import read_table
 from bayeskit.errors import BadFile, BayesError, with_article
-from bayeskit.models import refuse_unsaved, saved_class, to_bytes
+from bayeskit.models import refuse_unsaved, saved_class, saved_of
 from bayeskit.models.base.available import Conditional, available_if
 from bayeskit.models.base.rules import Rule
 from bayeskit.nearest import did_you_mean
-from bayeskit.storage.model_file import Saved, State, Template, write_model
+from bayeskit.storage.model_file import Saved, State, Template, save_new
 from bayeskit.tables import Sheet
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
@@ -323,7 +323,7 @@ class Estimator:
         bayeskit.load : Read the file.
         """
         self._check_is_fitted()
-        write_model(path, to_bytes(self))
+        save_new(path, saved_of(self))
 
     def _to_saved(self) -> Saved:
         """Return the content of the model file."""

@@ -12,9 +12,10 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.errors import BadFile, BayesError, BayesWarning, with_article
-from bayeskit.models import load, model_of, saved_of, to_bytes
+from bayeskit.models import model_of, n_rows, open_file, saved_of, to_bytes
 from bayeskit.models.base.estimator import Estimator
 from bayeskit.storage.files import LOCK_TIMEOUT, lock_file
+from bayeskit.storage.history import Action, Event, check_batch_name
 from bayeskit.storage.model_file import Saved, State, check_is_file, write_model
 
 if TYPE_CHECKING:
@@ -65,7 +66,9 @@ class Composite(Estimator):
 
 
 @contextmanager
-def updating(path: str | Path, timeout: float | None = LOCK_TIMEOUT) -> Iterator[Any]:
+def updating(
+    path: str | Path, timeout: float | None = LOCK_TIMEOUT, *, source: str = "", batch: str = ""
+) -> Iterator[Any]:
     """Lock a model file, yield its model and write the model back when the block ends.
 
     An error inside the block leaves the file unchanged. Other writers (``updating``, ``save``, ``bayes learn``,
@@ -77,6 +80,10 @@ def updating(path: str | Path, timeout: float | None = LOCK_TIMEOUT) -> Iterator
     path : str or Path
     timeout : float or None, default=600.0
         Seconds to wait for another writer; None waits without a limit.
+    source : str, default=""
+        Name of the data, for the history of the file (:func:`read_history`).
+    batch : str, default=""
+        Name of the rows that the block learns or forgets; the same batch is refused twice.
 
     Yields
     ------
@@ -99,9 +106,14 @@ def updating(path: str | Path, timeout: float | None = LOCK_TIMEOUT) -> Iterator
     """
     check_is_file(path)
     with lock_file(path, timeout):
-        model = load(path)
+        model, history = open_file(path)
+        before = n_rows(model)
         yield model
-        write_model(path, to_bytes(model))
+        moved = n_rows(model) - before
+        action: Action = "forget" if moved < 0 else "learn"
+        if batch:
+            history.refuse_twice(action, check_batch_name(batch), "")
+        write_model(path, to_bytes(model, history.add(Event.now(action, source, abs(moved), batch))))
 
 
 def refuse_random_ties(model: Any) -> None:
