@@ -1,7 +1,10 @@
 """Arguments of the wrong form, and names of other libraries, are refused with what to pass instead."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
+import pyarrow.feather
 import pytest
 from sklearn.utils.class_weight import compute_sample_weight
 
@@ -11,6 +14,7 @@ from bayeskit import (
     BayesError,
     CostSensitive,
     LogisticRegression,
+    MarkovChain,
     NaiveBayes,
     TextClassifier,
     load,
@@ -127,3 +131,21 @@ def test_load_refuses_a_model_of_another_class(tmp_path):
     assert isinstance(load(path, NaiveBayes), NaiveBayes)
     with pytest.raises(BayesError, match=r"m.bayes holds a NaiveBayes, not a TextClassifier"):
         load(path, TextClassifier)
+
+
+def test_files_that_are_not_read_or_not_there_are_refused_in_their_own_words(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    BIRDS.to_csv("birds.csv", index=False)
+    BIRDS.to_feather("birds.feather")
+    with pytest.raises(BayesError, match=r"birds.feather is an Arrow file, .*what pyarrow.feather.read_table returns"):
+        NaiveBayes().fit("birds.feather", "species")
+    NaiveBayes().fit(pyarrow.feather.read_table("birds.feather"), "species")
+    with pytest.raises(BayesError, match=r"there is no file or folder 'brids.csv' .*did you mean birds.csv\?"):
+        NaiveBayes().fit("brids.csv", "species")
+    with pytest.raises(BayesError, match=r"X is a list of texts .*\[Path\(…\), …\]"):
+        NaiveBayes().fit(["birds.csv", "birds.csv"], "species")
+    assert NaiveBayes().fit([Path("birds.csv"), Path("birds.csv")], "species").tally_.n_rows == 48
+    with pytest.raises(BayesError, match=r"pass list\('abracadabra'\)"):
+        MarkovChain().fit("abracadabra")
+    with pytest.raises(BayesError, match="two classes, and there are 3"):
+        CostSensitive(NaiveBayes(), precision=0.9).fit({"x": [1.0, 2.0, 3.0] * 4}, ["a", "b", "c"] * 4)

@@ -116,7 +116,7 @@ def test_a_row_without_data_and_names_for_a_header_are_errors(bayes, model, here
 
 def test_json_lines_under_another_ending_are_noted(bayes, model):
     told = bayes("predict", model, "birds.csv", "--json", "-o", "x.csv").err
-    assert "x.csv gets JSON lines, for --json says so" in told
+    assert "x.csv gets JSON lines, because of --json" in told
     assert "note" not in bayes("predict", model, "birds.csv", "--json", "-o", "x.jsonl").err
 
 

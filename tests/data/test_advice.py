@@ -7,6 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from sklearn.base import clone
 
 import bayeskit as bk
 from bayeskit.data.schema import Categorical, Numeric
@@ -158,3 +159,81 @@ def test_nothing_is_said_of_constant_columns_where_it_is_chance_or_declared_or_n
     for model in (bk.NaiveBayes(numeric="kernel"), bk.NaiveBayes(numeric="histogram"), bk.TAN()):
         model.fit({"spike": spike, "x": rng.normal(size=60)}, y)  # a warning would be an error
     bk.NaiveBayes().fit(np.column_stack([spike, rng.normal(size=60)]), y)
+
+
+RNG = np.random.default_rng(1)
+AMOUNTS = RNG.choice(90_000, 60, replace=False)
+WRITTEN = {
+    "price": [f"${v:,}" for v in AMOUNTS],
+    "share": [f"{v % 997 / 10}%" for v in AMOUNTS],
+    "size": [f"{v}K" for v in AMOUNTS],
+}
+NUMBERS = {"price": AMOUNTS * 1.0, "share": AMOUNTS % 997 / 10 / 100, "size": AMOUNTS * 1000.0}
+DAYS = [f"2024-{1 + i % 12:02}-{1 + i % 28:02}" for i in range(60)]
+
+
+def test_numbers_and_dates_written_as_text_get_advice_that_works():
+    (advice,), columns = told(WRITTEN | {"day": DAYS})
+    assert f"column 'price' holds numbers written as text, such as {WRITTEN['price'][0]!r};\n" in advice
+    assert "column 'day' holds dates written as text, such as '2024-01-01'" in advice
+    asked = {"price": "number", "share": "number", "size": "number", "day": "month,weekday"}
+    assert str(asked).replace('"', "").replace("'", "") in advice.replace('"', "").replace("'", "")
+    assert {type(role) for role in columns.values()} == {Categorical}
+    again, columns = told(WRITTEN | {"day": DAYS}, **asked)
+    assert again == []
+    assert isinstance(columns["price"], Numeric)
+    assert list(columns)[-2:] == ["day.month", "day.weekday"]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        bk.NaiveBayes(),
+        bk.NaiveBayes(numeric="histogram", cuts="mdl"),
+        bk.GaussianBayes(covariance="diagonal"),
+        *(
+            pytest.param(slow, marks=pytest.mark.slow)
+            for slow in (
+                bk.NaiveBayes(numeric="auto"), bk.TAN(), bk.NBTree(), bk.LogisticRegression(),
+                bk.BayesClassifier(fast=True),
+            )
+        ),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_written_numbers_give_the_model_of_the_numbers_also_from_files_and_after_saving(model, tmp_path):
+    y = np.where(AMOUNTS > 40_000, "high", "low")
+    y[:5] = "low"
+    plain = clone(model).set_params(roles="numeric").fit(NUMBERS, y)
+    written = clone(model).set_params(roles=dict.fromkeys(WRITTEN, "number")).fit(WRITTEN, y)
+    pd.DataFrame({**WRITTEN, "y": y}).to_csv(tmp_path / "t.csv", index=False)
+    of_file = clone(written).fit(str(tmp_path / "t.csv"), "y")
+    written.save(tmp_path / "m.bayes")
+    for one in (written, of_file, bk.load(tmp_path / "m.bayes")):
+        np.testing.assert_allclose(one.predict_proba(WRITTEN), plain.predict_proba(NUMBERS), rtol=1e-9)
+    np.testing.assert_allclose(written.predict_proba(NUMBERS), plain.predict_proba(NUMBERS), rtol=1e-9)
+
+
+def test_a_cell_that_writes_no_number_is_named_and_an_empty_one_is_missing():
+    model = bk.NaiveBayes(roles={"price": "number"}).fit({"price": ["$1", "$2", " ", "4 €"]}, ["a", "a", "b", "b"])
+    assert model.table("price")["mean"] == [1.5, 4.0]
+    with pytest.raises(bk.errors.SchemaMismatch, match="column 'price' has 'cheap' in row 1, which writes no number"):
+        model.predict({"price": ["$1", "cheap"]})
+    with pytest.raises(
+        bk.errors.SchemaMismatch, match=r"has '\$1' in row 0, which is no number.*roles=\{'price': \"number\"\}"
+    ):
+        bk.NaiveBayes(roles={"price": "numeric"}).fit({"price": ["$1", "$2"]}, ["a", "b"])
+
+
+def test_texts_are_advised_to_a_model_that_reads_them_and_refused_by_others():
+    words = np.array(["good", "bad", "film", "plot", "actor", "music", "scene", "story", "fun", "dull"])
+    table = {"review": [" ".join(RNG.choice(words, 12)) for _ in range(60)], "n": RNG.normal(size=60)}
+    y = ["p", "q"] * 30
+    assert told(table)[0][0].endswith("pass roles={'review': \"text\"}")
+    for kind in (bk.TAN, bk.KDB, bk.AODE, bk.NBTree, bk.LogisticRegression, bk.BayesClassifier, bk.SubclassBayes):
+        with pytest.warns(
+            bk.AdviceWarning, match=rf"and {kind.__name__} takes no texts .*roles=\{{'review': \"ignore\"\}}"
+        ):
+            kind().fit(table, y)
+        with pytest.raises(bk.BayesError, match=f"^{kind.__name__} takes no texts: leave column 'review' out"):
+            kind(roles={"review": "text"}).fit(table, y)

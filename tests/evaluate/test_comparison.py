@@ -247,3 +247,17 @@ def test_what_means_nothing_is_refused(arguments, settings, why):
         found.against("naive", "tree")
     with pytest.raises(BayesError, match="rope"):
         signed_rank_probabilities(np.ones(3), -1)
+
+
+@pytest.mark.parametrize("last", [5, 6])
+def test_sequences_in_lists_are_compared_and_learned_by_number(last):
+    sequences = [list("aabba"), list("bbaab"), list("aabab"), list("bbbabb")[:last]] * 5
+    y, model = ["x", "y"] * 10, bk.SequenceClassifier(bk.MarkovChain())
+    found = bk.compare({"chain": model}, sequences, y, folds=2)
+    alone = bk.cross_validate(model, sequences, y, folds=2)
+    assert found.n_rows == (20,)
+    assert found.log_loss[0, 0] == pytest.approx(alone.log_loss)
+    curve = bk.learning_curve(model, sequences, y, sequences, y, sizes=[4, 20])
+    assert curve["log loss"][-1] == pytest.approx(
+        -model.fit(sequences, y).predict_log_proba(sequences)[range(20), [0, 1] * 10].mean()
+    )

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.svm import SVC
@@ -98,7 +99,26 @@ def test_a_plane_of_any_classifier_needs_two_numeric_columns_and_rows_of_its_cla
         bk.decision_regions(tree, 0, 9, X, y)
     with pytest.raises(bk.BayesError, match="'b' has no numbers"):
         bk.decision_regions(tree, "a", "b", frame, [0, 1])
-    with pytest.raises(bk.BayesError, match="2 rows have 3 labels"):
+    with pytest.raises(bk.BayesError, match=r"\[2, 3\]: one label a row"):
         bk.decision_regions(tree, "a", "a2", frame.assign(a2=0.0), [0, 1, 2])
     with pytest.raises(bk.BayesError, match="nothing to draw"):
         bk.decision_regions(tree, 0, 1, X, np.full(150, 7))
+
+
+@pytest.mark.parametrize("form", ["arrow", "polars", "columns", "target by name"])
+def test_regions_are_the_same_in_every_form_of_the_table(form):
+    birds = datasets.load_penguins().drop(["year"])
+    model = bk.NaiveBayes().fit(birds, "species")
+    frame = birds.drop(["species"]).to_pandas()
+    expected = bk.decision_regions(model, "bill_length_mm", "flipper_length_mm", frame, birds["species"].to_pylist())
+    X = birds if form == "target by name" else birds.drop(["species"])
+    X = pl.DataFrame(X.to_pydict()) if form == "polars" else X.to_pydict() if form == "columns" else X
+    y = "species" if form == "target by name" else birds["species"]
+    found = bk.decision_regions(model, "bill_length_mm", "flipper_length_mm", X, y)
+    np.testing.assert_array_equal(found.chosen, expected.chosen)
+    np.testing.assert_allclose(found.probability, expected.probability, rtol=1e-12)
+
+
+def test_regions_of_a_classifier_that_is_not_fitted_are_refused():
+    with pytest.raises(bk.BayesError, match="an SVC without classes_: fit the classifier first"):
+        bk.decision_regions(SVC(), 0, 1, [[1.0, 2.0], [2.0, 1.0]], [0, 1])

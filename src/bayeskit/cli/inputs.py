@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import glob  # Path.glob takes no absolute pattern
 import os
 import sys
@@ -14,12 +13,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayeskit.cli.options import NETWORK_ENDINGS, Reading, listed_names, pairs
+from bayeskit.cli.options import Reading, listed_names, pairs
 from bayeskit.errors import BadFile, BayesError, BayesWarning, SchemaMismatch
 from bayeskit.inner_model import reader_of
 from bayeskit.progress import Bar
 from bayeskit.storage import files
-from bayeskit.storage.files import LOCK_TIMEOUT, MAGIC, hide_secrets, resolve_links
+from bayeskit.storage.files import LOCK_TIMEOUT, MAGIC, NETWORK_ENDINGS, hide_secrets, resolve_links
 
 if TYPE_CHECKING:
     from bayeskit.data.io.files import Progress
@@ -27,50 +26,14 @@ if TYPE_CHECKING:
     from bayeskit.storage.history import History
 
 
-STARTS = {
-    MAGIC: "a model of bayeskit",
-    b"\x93NUMPY": "a NumPy array",
-    b"\x89HDF": "an HDF5 file",
-    b"ARROW1": "an Arrow file",
-    b"SQLite format 3": "an SQLite database",
-    b"%PDF": "a PDF",
-    b"\xd0\xcf\x11\xe0": "an old Office file",
-    b"\x80\x04\x95": "a Python pickle",
-    b"\x80\x05\x95": "a Python pickle",
-    b"\x89PNG": "a picture",
-    b"\xff\xd8\xff": "a picture",
-}
-ARCHIVES = {".npz": "a file of NumPy arrays", ".xlsx": "an Excel workbook", ".ods": "a spreadsheet"}
-PARQUET = b"PAR1"
-WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
-
-
-def refuse_start(start: bytes, name: str, encoding: str | None) -> None:
-    """Raise an error if the first bytes and the name are not those of a table."""
-    suffix = Path(name).suffix.lower()
-    what = next((what for first, what in STARTS.items() if start.startswith(first)), None)
-    if suffix in NETWORK_ENDINGS:
-        what = "a Bayesian network, for bayes ask"
-    elif start.startswith(b"PK\x03\x04"):
-        what = ARCHIVES.get(suffix, "a zip archive")
-    elif what is None and b"\0" in start and encoding is None and suffix not in (".parquet", ".pq"):
-        what = None if start.startswith((PARQUET, *WIDE)) else "a binary file"
-    if what is not None:
-        raise BadFile(f"{name} is {what}, and no table: give a CSV, Parquet or JSON lines file")
-
-
 def open_data(paths: Sequence[str], target: str | None, reading: Reading, unreadable: Unreadable | None = None) -> Any:
     """Open the data of a command: the rows of all its files, or of a database."""
     if (rows := open_database(paths, reading)) is not None:
         return rows if target is None else rows.with_target(target)
     from bayeskit.data.io.files import FileSource
-    from bayeskit.data.io.streams import peek
 
     types = pairs("--type", reading.column_type) or None
     rows = FileSource.of(paths, None, types, None, **reading.settings, unreadable=unreadable)
-    if len(rows.files) == len(paths):  # named one by one, and not found in a folder by their endings
-        for file in rows.files:
-            refuse_start(peek(file.place), file.place.name, reading.encoding)
     return rows if target is None else rows.with_target(target)
 
 
@@ -106,6 +69,7 @@ def open_rows(
     """Open rows to predict; those of a pipe are streamed."""
     if not as_they_come or len(paths) != 1 or not (paths[0] == "-" or files.path_kind(paths[0]) == "pipe"):
         return open_data(paths, None, reading, unreadable)
+    from bayeskit.data.io.files import refuse_start
     from bayeskit.data.io.pipes import open_arriving
 
     look, types = partial(refuse_start, encoding=reading.encoding), pairs("--type", reading.column_type)
@@ -183,7 +147,9 @@ def open_model(path: str) -> tuple[Any, History]:
         except BadFile as problem:
             if "does not start" not in str(problem):
                 raise
-            raise BadFile(f"{str(problem).removesuffix('.')}.", hint="The model stands before the data.") from None
+            raise BadFile(
+                f"{str(problem).removesuffix('.')}.", hint="Name the model first, and the data after it."
+            ) from None
 
 
 MARK_WITHIN = 64  # first bytes of a file, in which the mark of its format stands

@@ -40,8 +40,6 @@ MODELS = {  # what --model may say, and the class that is fitted
 COMPLETED_PREFIX = "_BAYES_COMPLETED_PREFIX"
 """Environment variable: the beginning of a value, to its last colon, that a shell does not complete again."""
 
-NETWORK_ENDINGS = (".bif", ".xml", ".xmlbif", ".net", ".dsc")  # as in network/formats.py, which imports NumPy
-
 
 def option(names: str, metavar: str | None, text: str, default: Any = None, **settings: Any) -> Any:
     """Declare an option by its names, placeholder, help and default; ``...`` is the default of a required one."""

@@ -35,7 +35,7 @@ def writer(output: str, kind: str | None = None) -> Iterator[Callable[[Any], Non
         return
     of_ending = ENDINGS.get(Path(output).suffix.lower())
     if kind is not None and of_ending not in (None, kind):
-        print(f"bayes: note: {printable(output)} gets JSON lines, for --json says so", file=sys.stderr)
+        print(f"bayes: note: {printable(output)} gets JSON lines, because of --json", file=sys.stderr)
     kind = kind or of_ending or ("csv" if is_stream(output) else None)
     if kind is None:
         why = f"{output}: the name's ending says the format, one of {', '.join(ENDINGS)}"

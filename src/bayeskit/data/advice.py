@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bayeskit.arrow_arrays import Column, cut, is_arrow
-from bayeskit.data.cells import Factor, factor_values
+from bayeskit.data.cells import Factor, factor_values, written_number
 from bayeskit.data.frames import MemorySource
 from bayeskit.data.schema import Categorical, Numeric, Role, Schema, declared_roles
 from bayeskit.data.source import Batch, Narrowing, Responsibilities, Source, first_rows
@@ -28,9 +28,16 @@ SPACES = 4  # mean spaces of such strings that look like text
 WORDS = 3  # mean spaces of strings that hardly ever come again and look like text
 NEARLY = 0.9  # share of cells that are numbers where the others look like slips, or of values that come once
 TEXTS = 3  # distinct texts among numbers that can all be named
-ROLES = {"categorical": "to take them as categories", "text": "to read it as documents", "ignore": "to leave it out"}
+ROLES = {
+    "categorical": "to take them as categories",
+    "text": "to read it as documents",
+    "ignore": "to leave it out",
+    "number": "to take them as numbers",
+    "month,weekday": "to take month and weekday as categories",
+}
 NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
 LEADING_ZERO = re.compile(r"\s*[-+]?0\d")
+DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?(Z|[-+]\d{2}:?\d{2})?")
 WITH_COMMA = re.compile(r"\s*[-+]?\d[\d.]*(,\d+)+\s*")
 LETTER = re.compile(r"[^\W\d_]")
 # Chinese characters, Japanese syllables, Thai, Lao, Burmese and Khmer: scripts without spaces between words.
@@ -56,15 +63,25 @@ class Advice:
     in_memory: Advice | None = None  # for a table that is not read from a file
 
 
-def advise(source: Source, schema: Schema, roles: Any, decided: Iterable[str], has_told: Callable[[str], bool]) -> None:
-    """Warn of columns whose inferred role is doubtful, with the ``roles=`` that changes it; not of ``decided`` ones."""
+def advise(
+    source: Source,
+    schema: Schema,
+    roles: Any,
+    decided: Iterable[str],
+    has_told: Callable[[str], bool],
+    textless: str = "",
+) -> None:
+    """Warn of columns whose inferred role is doubtful, with the ``roles=`` that changes it; not of ``decided`` ones.
+
+    ``textless`` names a model that takes no texts, which gets other advice on them.
+    """
     if roles is not None and not isinstance(roles, Mapping):
         return
     declared = {*decided, *declared_roles(roles, source.kinds, schema)}
     undeclared = [name for name in schema.used if schema.input_of(name) not in declared]
     sentences = []
     if source.named and source.target in schema.used:
-        reason = f"column {source.target!r} has the name of the target and is learned from"
+        reason = f"column {source.target!r} has the name of the target: the model learns the answer from it"
         sentences.append(
             by_role(source.target, reason, "if it is the target, pass its name as y, or, to leave it out", "ignore")
         )
@@ -81,6 +98,8 @@ def advise(source: Source, schema: Schema, roles: Any, decided: Iterable[str], h
         else:
             noticed = numbers_as_text(batch, schema, undeclared)
         sentences += [one if isinstance(source, Narrowing) else one.in_memory or one for one in noticed]
+    if textless:
+        sentences = [_without_text(one, textless) if one.role == "text" else one for one in sentences]
     for sentence in merge_suggestions(sentences):
         if not has_told(str(sentence)):
             warnings.warn(sentence, stacklevel=6)
@@ -180,6 +199,8 @@ def _of_few_rows(column: Column, role: Role, name: str, n: int) -> Advice | None
     if isinstance(role, Categorical) and role.domain is None and n >= SEVERAL:
         values = [v for v in factor_values(column, name, 0).values if v is not None]
         if len(values) == n and all(isinstance(v, str) for v in values):
+            if written := _of_written(values, name):
+                return written
             return _better_as(name, "has another value in every row, like an identifier", "ignore")
     return None
 
@@ -212,7 +233,7 @@ def _of_categories(factor: Factor, name: str, n: int, is_text: bool) -> Advice |
         return None
     if len(values) < len(present):
         return _of_several_types(present, name)
-    if among := _find_numbers(factor, name, is_text):
+    if among := _find_numbers(factor, name, is_text) or _of_written(values, name):
         return among
     unspaced = sum(len(UNSPACED.findall(value)) for value in values)
     if len(values) >= NEARLY * n and 2 * unspaced > sum(map(len, values)) >= NAME * len(values):
@@ -241,6 +262,8 @@ def _find_numbers(factor: Factor, name: str, is_text: bool) -> Advice | None:
     counts = np.bincount(np.asarray(factor.indices).astype(np.int64) - factor.low, minlength=len(factor.values))
     cells = {v: int(c) for v, c in zip(factor.values, counts, strict=True) if isinstance(v, str) and c}
     plain = [v for v in cells if NUMBER.fullmatch(v)]
+    if all(written_number(v) is not None for v in cells) and len(plain) < len(cells):
+        return None
     commas = [v for v in cells if WITH_COMMA.fullmatch(v)]
     texts = [v for v in cells if not (NUMBER.fullmatch(v) or WITH_COMMA.fullmatch(v))]
     total, others = sum(cells.values()), sum(cells[v] for v in texts)
@@ -266,6 +289,25 @@ def _find_numbers(factor: Factor, name: str, is_text: bool) -> Advice | None:
         f"to read the text as an empty cell of the file, pass {empty} to open_source",
         in_memory=by_role(name, reason, "make these cells missing, and, to take the others as numbers", "numeric"),
     )
+
+
+def _of_written(values: Sequence[str], name: str) -> Advice | None:
+    """Report texts that write numbers with signs, such as "$50,000", or dates."""
+    if len(values) <= FEW:
+        return None
+    if all(written_number(value) is not None for value in values):
+        signs = next((value for value in values if not NUMBER.fullmatch(value)), None)
+        return (
+            None if signs is None else _better_as(name, f"holds numbers written as text, such as {signs!r}", "number")
+        )
+    if all(DATE.fullmatch(value) for value in values):
+        return _better_as(name, f"holds dates written as text, such as {values[0]!r}", "month,weekday")
+    return None
+
+
+def _without_text(advised: Advice, model: str) -> Advice:
+    reason = f"{advised.reason}, and {model} takes no texts (NaiveBayes does)"
+    return by_role(advised.column, reason, ROLES["ignore"], "ignore")
 
 
 def merge_suggestions(suggestions: Sequence[Advice]) -> list[AdviceWarning]:

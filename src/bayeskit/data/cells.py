@@ -4,6 +4,7 @@ A cell that does not fit raises an error that names its column and row."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -15,7 +16,7 @@ import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.arrow_arrays import Column, as_doubles, as_one_array, filled, is_arrow, view
-from bayeskit.data.schema import WEEKDAYS, Kind
+from bayeskit.data.schema import WEEKDAYS, Kind, Role, WrittenNumber
 from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.errors import BayesError, NotScalar, SchemaMismatch, format_setting
 from bayeskit.lazy import pa, pc
@@ -305,11 +306,58 @@ def _not_a_number(column: Column, name: str, start: int) -> SchemaMismatch:
         except (OverflowError, TypeError, ValueError):
             if cell is not None and not isinstance(cell, (str, bytes)) and not np.isscalar(cell):
                 return not_scalar(name, start + row, cell)  # type: ignore[return-value]
+            role = "number" if isinstance(cell, str) and written_number(cell) is not None else "categorical"
             return SchemaMismatch(
                 f"column {name!r} has {cell!r} in row {start + row}, which is no number.",
-                hint=f"Mend or empty the cell, or declare {format_setting('roles', {name: 'categorical'})}.",
+                hint=f"Mend or empty the cell, or declare {format_setting('roles', {name: role})}.",
             )
     return SchemaMismatch(f"column {name!r} cannot be read as numbers")
+
+
+WRITTEN = re.compile(
+    r"\s*([-+]?)\s*[$€£¥₹₩₽₺]?\s*([-+]?)\s*(\d{1,3}(?:,\d{3})+(?:\.\d*)?|\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*"
+    r"(%|[kKMBT](?![a-zA-Z]))?\s*[$€£¥₹₩₽₺]?\s*"
+)
+UNITS = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
+
+
+def written_number(text: str) -> float | None:
+    """Return the number that a text writes, with a currency sign, thousands, a percent sign or K, M, B, T.
+
+    >>> [written_number(text) for text in ("$50,000", "57%", "125K", "-€1.5M", "7,85", "cheap")]
+    [50000.0, 0.57, 125000.0, -1500000.0, None, None]
+    """
+    found = WRITTEN.fullmatch(text)
+    if found is None or (found[1] and found[2]):
+        return None
+    number = float(found[1] + found[2] + found[3].replace(",", "") + (found[4] or ""))
+    return number / 100 if found[5] == "%" else number * UNITS[found[5] or ""]
+
+
+def numbers_of(column: Column, role: Role, name: str, start: int) -> Floats:
+    """Convert a column of a numeric role to float64 with NaN for missing cells; texts as `written_number` does."""
+    return _written_numbers(column, name, start) if isinstance(role, WrittenNumber) else as_floats(column, name, start)
+
+
+def _written_numbers(column: Column, name: str, start: int) -> Floats:
+    if not is_arrow(column) and column.dtype.kind in "fiubMm":
+        return as_floats(column, name, start)
+    factor = factor_values(column, name, start)
+    indices = factor.indices.astype(np.int64) - factor.low
+    numbers = np.full(len(factor.values), np.nan)
+    for i, value in enumerate(factor.values):
+        if value is None or (isinstance(value, str) and not value.strip()):
+            continue
+        number = written_number(value) if isinstance(value, str) else float(value)
+        if number is not None:
+            numbers[i] = number
+        elif len(rows := np.flatnonzero(indices == i)):
+            raise SchemaMismatch(
+                f"column {name!r} has {value!r} in row {start + int(rows[0])}, which writes no number (such as "
+                "1,250.5, $50,000, 57% or 125K).",
+                hint=f"Mend or empty the cell, or declare {format_setting('roles', {name: 'categorical'})}.",
+            )
+    return numbers[indices]
 
 
 def raise_unusable(floats: Mapping[str, Floats], start: int) -> None:

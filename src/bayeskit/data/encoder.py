@@ -19,6 +19,7 @@ from bayeskit.data.cells import (
     date_part,
     factor_integers,
     factor_values,
+    numbers_of,
     raise_unusable,
 )
 from bayeskit.data.missing_labels import refusal
@@ -96,7 +97,7 @@ class Encoder:
         for name, column in columns.items():
             role = self.schema.columns[name]
             if isinstance(role, Numeric):
-                numbers = as_floats(column, name, batch.start)
+                numbers = numbers_of(column, role, name, batch.start)
                 if role.cuts is None:
                     floats[name] = numbers
                     continue

@@ -421,6 +421,11 @@ def _from_array(data: Any) -> tuple[list[str], dict[str, Column], int, bool]:
         names = list(array.dtype.names)
         return _named(names, [_column(unmasked(flat[name]), name) for name in names], len(flat))
     array = unmasked(data) if isinstance(data, np.ma.MaskedArray) else array
+    if array.ndim == 1 and array.dtype.kind in "US" and isinstance(data, (list, tuple)):
+        raise BayesError(
+            f"X is a list of texts ({str(data[0])[:40]!r}, …), and a table is needed here;",
+            hint="pass files as [Path(…), …], and documents to TextClassifier",
+        )
     if array.ndim != 2:
         raise BayesError(
             f"Expected 2D array, got {array.ndim}D array instead (shape {array.shape}). Reshape your data "

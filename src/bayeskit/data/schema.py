@@ -76,6 +76,13 @@ class Numeric:
 
 
 @dataclass(frozen=True, slots=True)
+class WrittenNumber(Numeric):
+    """Role of a column of texts that write numbers, such as "$50,000", "57%" and "125K"."""
+
+    name: ClassVar[str] = "number"
+
+
+@dataclass(frozen=True, slots=True)
 class Ignored:
     """Role of a column that is not a feature, such as a name or a row number.
 
@@ -156,7 +163,7 @@ class Date:
 
 
 Role = Categorical | Numeric | Text | Ignored
-ROLES: dict[str, type[Role]] = {role.name: role for role in (Categorical, Numeric, Text, Ignored)}
+ROLES: dict[str, type[Role]] = {role.name: role for role in (Categorical, Numeric, WrittenNumber, Text, Ignored)}
 DEFAULT_ROLES: dict[Kind, type[Role]] = {
     "string": Categorical,
     "boolean": Categorical,
@@ -241,6 +248,11 @@ class Schema:
     def replace(self, roles: Mapping[str, Role]) -> Schema:
         """Return the schema with some roles changed."""
         return replace(self, columns={**self.columns, **roles})
+
+    def with_numbers(self, settings: Mapping[str, Mapping[str, Any]]) -> Schema:
+        """Return the schema with some ``cuts`` or ``kind`` of numeric columns changed."""
+        roles: dict[str, Any] = self.columns
+        return self.replace({name: replace(roles[name], **changes) for name, changes in settings.items()})
 
     def restrict(self, names: Iterable[str]) -> Schema:
         """Return the schema with only these columns, in schema order; a date stands for its parts."""

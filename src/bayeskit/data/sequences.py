@@ -27,7 +27,7 @@ from bayeskit.data.schema import Kind
 from bayeskit.data.source import Batch, as_weights, is_source
 from bayeskit.data.text.word_list import take_ranges
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical
-from bayeskit.errors import BayesError, SchemaMismatch, with_article
+from bayeskit.errors import BadFile, BayesError, SchemaMismatch, with_article
 from bayeskit.lazy import pa, pc
 from bayeskit.nearest import did_you_mean
 from bayeskit.typing import Array, Floats, Ints
@@ -280,7 +280,12 @@ def _read_sequences(data: Any, lengths: Any, sequence: str | None, order: str | 
     if order is not None:
         raise BayesError(f"order={order!r} goes with sequence=, the column that says which rows make up a sequence")
     if isinstance(data, (str, Path)) or is_source(data) or _is_table(data):
-        columns, n_rows, named, labels = _table(data, target)
+        try:
+            columns, n_rows, named, labels = _table(data, target)
+        except BadFile as problem:
+            if not isinstance(data, str) or not data.isalnum():
+                raise
+            raise BadFile(f"{problem};", hint=f"for one sequence of letters, pass list({data[:20]!r})") from None
         return Sequences(columns, _starts_from_lengths(lengths, n_rows), named, labels, target)
     if isinstance(data, np.ndarray) and data.dtype != object:
         return _from_array(data, lengths)

@@ -17,7 +17,7 @@ import numpy as np
 
 from bayeskit.arrow_arrays import Column, take_cells
 from bayeskit.data.cells import as_floats
-from bayeskit.data.schema import DatePart, Kind, Numeric, Schema, Text
+from bayeskit.data.schema import DatePart, Kind, Numeric, Schema, Text, WrittenNumber
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, SchemaMismatch, Unlabeled
 from bayeskit.nearest import did_you_mean
@@ -198,10 +198,13 @@ def for_schema(
         role = schema.columns[name]
         if isinstance(role, (Text, DatePart)):
             asked[theirs] = "text" if isinstance(role, Text) else None
+        elif isinstance(role, Numeric):
+            is_number = not isinstance(role, WrittenNumber) or source.kinds[theirs] in ("integer", "float")
+            asked[theirs] = "float" if is_number else "string"
+        elif name not in values and source.kinds[theirs] in ("integer", "float"):
+            asked[theirs] = "code"
         else:
-            asked[theirs] = "float" if isinstance(role, Numeric) else _text(values.get(name, ()))
-            if name not in values and source.kinds[theirs] in ("integer", "float") and not isinstance(role, Numeric):
-                asked[theirs] = "code"
+            asked[theirs] = _text(values.get(name, ()))
     if source.target is not None:
         asked[source.target] = _text(classes)
     return source.reading(asked)

@@ -12,10 +12,10 @@ from typing import Any, cast
 import numpy as np
 
 from bayeskit import kernels
-from bayeskit.data.cells import LARGEST, as_floats, raise_unusable
+from bayeskit.data.cells import LARGEST, numbers_of, raise_unusable
 from bayeskit.data.encoder import encode_labels
 from bayeskit.data.reader import read_batch
-from bayeskit.data.schema import Numeric, Schema
+from bayeskit.data.schema import Schema
 from bayeskit.data.source import Responsibilities, Source
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BayesError
@@ -194,7 +194,7 @@ def learn_cuts(
     cuts = {n: as_cuts(spec, n) for n, spec in wanted.items() if n not in learned}
     if count is not None:
         cuts |= _from_distinct(schema, learned, n_threads, seed, count) if learned else {}
-        return schema.replace({name: Numeric(cuts[name]) for name in wanted})
+        return schema.with_numbers({name: {"cuts": cuts[name]} for name in wanted})
     columns, labels, n_classes, weights = _read(schema, source, learned)
     by_mdl = [name for name, (way, _) in learned.items() if way == "mdl"]
     if by_mdl and labels is None:
@@ -227,7 +227,7 @@ def learn_cuts(
         if max(np.fmax.reduce(x, initial=0.0), -np.fmin.reduce(x, initial=0.0)) > LARGEST:
             raise_unusable({name: x}, 0)
         cuts[name] = random(x, number, rng, weights) if way == "random" else _by_range(way, x, number, weights)
-    return schema.replace({name: Numeric(cuts[name]) for name in wanted})
+    return schema.with_numbers({name: {"cuts": cuts[name]} for name in wanted})
 
 
 def _by_range(way: str, x: Floats, number: int, weights: Floats | None) -> tuple[float, ...]:
@@ -282,7 +282,7 @@ def _read(
         return {}, None, 0, None
     where, classes = schema.locate(list(source.kinds), source.named), Vocabulary()
     batch = read_batch(source, [where[name] for name in names])
-    columns = {name: as_floats(batch.columns[where[name]], name, batch.start) for name in names}
+    columns = {n: numbers_of(batch.columns[where[n]], schema.columns[n], n, batch.start) for n in names}
     codes: Array | Responsibilities | None = batch.labels if isinstance(batch.labels, Responsibilities) else None
     if batch.labels is not None and codes is None:
         codes = encode_labels(batch.labels, classes, batch.start, grow=True)

@@ -88,8 +88,7 @@ def compare(
     by_fold: dict[str, list[Floats]] = {measure: [] for measure in MEASURES}
     refused, n_rows = [], []
     for dataset, (X, labels) in tables.items():
-        drop = any(getattr(m, "_drops_unlabeled", False) for m in chosen.values())
-        given = cv.labeled_table(X, labels, drop=drop, groups=groups)
+        given = cv.labeled_table(X, labels, models=chosen.values(), groups=groups)
         n_rows.append(given.n_rows)
         scores: dict[str, list[Floats]] = {name: [] for name in chosen}  # of each fold
         for fold in _folds(given, folds, int(repeats), random_state):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any
@@ -76,8 +76,14 @@ class LabeledTable:
             return list(splitter.split(np.zeros(self.n_rows), self.codes, self.groups))
 
 
-def labeled_table(X: Any, y: Any, sample_weight: Any = None, drop: bool = False, groups: Any = None) -> LabeledTable:
-    """Read a table with its labels, without those rows that lack one if ``drop``, and groups or their column."""
+def labeled_table(
+    X: Any, y: Any, sample_weight: Any = None, models: Iterable[Any] = (), groups: Any = None
+) -> LabeledTable:
+    """Read a table, or sequences, as ``models`` read them, with labels, and groups or their column."""
+    models = list(models)
+    drop = any(getattr(model, "_drops_unlabeled", False) for model in models)
+    if readers := [model._read_sequences for model in models if hasattr(model, "_read_sequences")]:
+        X, y = readers[0](X, y)
     if isinstance(groups, str):
         of_groups = read_table(X, groups)
         X, groups = of_groups.data, of_groups.labels
@@ -296,9 +302,7 @@ def cross_validate(
     from sklearn.base import clone
 
     check_probabilities(model)
-    if hasattr(model, "_read_sequences"):
-        X, y = model._read_sequences(X, y)
-    given = labeled_table(X, y, sample_weight, getattr(model, "_drops_unlabeled", False), groups)
+    given = labeled_table(X, y, sample_weight, [model], groups)
     table, codes, classes, weights = given.table, given.codes, given.classes, given.weights
     splits = given.folds(folds, random_state)
     board, baseline = Scoreboard(len(classes)), Scoreboard(len(classes))

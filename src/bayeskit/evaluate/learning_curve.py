@@ -163,8 +163,7 @@ def learning_curve(
     ([6, 20, 200], [0.63, 0.96, 0.97], ('NaiveBayes',))
     """
     models = dict(model) if isinstance(model, Mapping) else {type(model).__name__: model}
-    drop = any(getattr(one, "_drops_unlabeled", False) for one in models.values())
-    learning, test = cv.labeled_table(X, y, drop=drop), None
+    learning, test = cv.labeled_table(X, y, models=models.values()), None
     if not models:
         raise BayesError("there is no model to learn")
     for one in models.values():
@@ -175,7 +174,7 @@ def learning_curve(
         train, held = cv.stratified_folds(learning.codes, min(3, learning.n_rows), random_state)[0]
         test, learning = learning.part(held), learning.part(train)
     else:
-        test = cv.labeled_table(X_test, y_test, drop=drop)
+        test = cv.labeled_table(X_test, y_test, models=models.values())
     sizes = _sizes(sizes, learning.n_rows)
     cv.check_repeats(repeats)
     scores = np.zeros((2, len(models), len(sizes), repeats))

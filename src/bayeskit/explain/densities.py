@@ -12,11 +12,12 @@ import numpy as np
 from bayeskit import logspace
 from bayeskit.data.cells import raise_unusable
 from bayeskit.data.encoder import Encoder
+from bayeskit.data.reader import read_table
 from bayeskit.data.schema import Ignored, Numeric, Schema
 from bayeskit.data.source import Source, for_schema
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.drawable import Drawable, draw
-from bayeskit.errors import BayesError
+from bayeskit.errors import BayesError, with_article
 from bayeskit.estimate.columns.coded import CodedColumns, Histogram
 from bayeskit.estimate.mistake import table_mistake
 from bayeskit.estimate.sampling import closed
@@ -183,7 +184,8 @@ def labeled_numbers(
     schema: Schema, classes: tuple[Value, ...], columns: Sequence[str], rows: Source, what: str
 ) -> Iterator[tuple[Floats, Ints, Floats]]:
     """Yield numbers (n_columns, n_rows), class codes and weights of rows with all the columns, block by block."""
-    alone = replace(schema, columns={n: Numeric() if n in columns else Ignored() for n in schema.columns})
+    others = {name: Ignored() for name in schema.columns if name not in columns}
+    alone = schema.with_numbers({name: {"cuts": None} for name in columns}).replace(others)
     encoder = Encoder(alone, classes=Vocabulary(classes))
     for block in encoder.blocks(for_schema(rows, alone, {}, classes)):
         if block.labels is None:
@@ -287,10 +289,10 @@ def decision_regions(
         Any classifier with ``predict`` and ``classes_``, such as those of scikit-learn.
     a, b : str or int
         The columns of the plane, by name or position.
-    X : frame or array of shape (n_rows, n_columns)
-        Rows that the plane must cover. The classifier is asked with a frame or an array as this one is.
-    y : array-like of shape (n_rows,)
-        Their classes.
+    X : table or array of shape (n_rows, n_columns)
+        Rows that the plane must cover. The classifier is asked with rows in the same form.
+    y : str or array-like of shape (n_rows,)
+        The class column, or the labels.
     fixed : mapping or "missing", optional
         Values of other columns, by name or position. By default numbers have their median and all other columns their
         most frequent value. With "missing", which our classifiers of tables take, all other columns are missing, and
@@ -316,26 +318,26 @@ def decision_regions(
     >>> regions.columns, sorted({int(c) for c in regions.chosen.flat})
     (('0', '1'), [0, 1])
     """
+    if not hasattr(classifier, "classes_"):
+        raise BayesError(f"{with_article(type(classifier).__name__)} without classes_: fit the classifier first")
     if isinstance(fixed, str):
         return _regions_alone(classifier, a, b, X, y, fixed)
-    is_frame = hasattr(X, "iloc")
-    table: Any = X if is_frame else np.asarray(X)
-    if table.ndim != 2:
-        raise BayesError(f"the rows that the plane must cover are a pandas frame or a 2d array, not {type(X).__name__}")
-    names = list(table.columns) if is_frame else list(range(table.shape[1]))
+    given = read_table(X, y)
+    table: Any = given.data
+    is_array, is_frame = isinstance(table, np.ndarray), hasattr(table, "iloc")
+    names = list(range(table.shape[1]) if is_array else getattr(table, "columns", table))
     for column in (a, b, *(fixed or {})):
         if column not in names:
             raise BayesError(f"there is no column {column!r} (columns: {', '.join(map(str, names))})")
     if a == b:
         raise BayesError(f"column {a!r} twice: a plane has two columns")
-    cells = [np.asarray(table[name] if is_frame else table[:, name]) for name in (a, b)]
+    by_name = {name: table[:, name] if is_array else np.asarray(table[name]) for name in names}
+    cells = [by_name[a], by_name[b]]
     for column, numbers in zip((a, b), cells, strict=True):
         if numbers.dtype.kind not in "iuf":
             raise BayesError(f"column {column!r} has no numbers: a plane has two numeric columns")
     classes = tuple(np.asarray(classifier.classes_).tolist())
-    labels = np.array([classes.index(label) if label in classes else -1 for label in np.asarray(y).tolist()])
-    if len(labels) != len(table):
-        raise BayesError(f"{len(table)} rows have {len(labels)} labels: pass one label a row")
+    labels = np.array([classes.index(label) if label in classes else -1 for label in given.listed_labels().tolist()])
     plane = np.array(cells, dtype=np.float64)
     there = np.isfinite(plane).all(axis=0) & (labels >= 0)
 
@@ -347,17 +349,20 @@ def decision_regions(
     low, high, n = _ranges(read)
     x, y_middles = _middles(low, high, STEPS)
     across, down = np.meshgrid(x, y_middles)
-    rows = table.iloc[np.zeros(across.size, dtype=int)].reset_index(drop=True) if is_frame else None
-    grid = np.empty((across.size, len(names)), dtype=table.dtype if rows is None else object)
-    for i, name in enumerate(names):
-        column = table[name].to_numpy() if is_frame else table[:, i]
-        value = fixed[name] if fixed and name in fixed else _typical_value(column)
-        values = across.ravel() if name == a else down.ravel() if name == b else value
-        if rows is None:
-            grid[:, i] = values
-        else:
-            rows[name] = values
-    asked = grid if rows is None else rows
+    middle = {name: fixed[name] if fixed and name in fixed else _typical_value(by_name[name]) for name in names}
+    values = {n: across.ravel() if n == a else down.ravel() if n == b else middle[n] for n in names}
+    asked: Any
+    if is_array:
+        asked = np.empty((across.size, len(names)), dtype=table.dtype)
+        for name in names:
+            asked[:, name] = values[name]
+    elif is_frame:
+        asked = table.iloc[np.zeros(across.size, dtype=int)].reset_index(drop=True)
+        for name in names:
+            asked[name] = values[name]
+    else:
+        asked = {name: np.broadcast_to(value, across.size).tolist() for name, value in values.items()}
+        asked = asked if isinstance(table, dict) else type(table)(asked)  # of polars
     if hasattr(classifier, "predict_proba"):
         proba = np.asarray(classifier.predict_proba(asked))
         chosen, probability = proba.argmax(axis=1), proba.max(axis=1)
@@ -366,7 +371,7 @@ def decision_regions(
         chosen, probability = np.array([classes.index(label) for label in predicted]), np.ones(across.size)
     points = _count_rows(read, len(classes), low, high) if n > POINTS else _all_rows(read)
     shape, columns = across.shape, (str(a), str(b))
-    target = str(getattr(y, "name", None) or "class")
+    target = str(getattr(y, "name", None) or given.target)
     return DecisionRegions(
         columns, target, classes, x, y_middles, chosen.reshape(shape), probability.reshape(shape), points, "fixed"
     )

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.arrow_arrays import is_arrow
-from bayeskit.data.cells import as_floats, raise_unusable
+from bayeskit.data.cells import numbers_of, raise_unusable
 from bayeskit.data.frames import open_source
 from bayeskit.data.reader import read_batch
 from bayeskit.data.schema import Numeric, Schema, infer
@@ -150,7 +150,8 @@ class Discretizer(Transforms):
         n_rows = 0
         for batch in source.batches():
             n_rows = batch.start + batch.n_rows
-            numbers = [as_floats(batch.columns[where[name]], name, batch.start) for name in coded]
+            roles = self.schema_.columns
+            numbers = [numbers_of(batch.columns[where[name]], roles[name], name, batch.start) for name in coded]
             for name, x in zip(coded, numbers, strict=True):
                 if np.isinf(x).any():
                     raise_unusable({name: x}, batch.start)

@@ -276,7 +276,9 @@ class LinearRegression(Composite, PredictsNumbers):
         settings = {"roles": self.roles, "domains": self.domains, "schema": self.schema, "unseen": self.unseen}
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "there is one class only")
-            return NaiveBayes(**settings).fit(X, np.zeros(n_rows, dtype=np.int64), sample_weight)
+            counter = NaiveBayes(**settings)
+            counter._textless = "LinearRegression"
+            return counter.fit(X, np.zeros(n_rows, dtype=np.int64), sample_weight)
 
     def _coding(self) -> str:
         return self.coding if self.coding != "auto" else "reference" if self.penalty == 0 else "full"

@@ -149,6 +149,7 @@ class LogisticRegression(Composite, PredictsClasses):
             variance="feature", roles=self.roles, domains=self.domains, schema=self.schema, unseen=self.unseen,
             n_threads=self.n_threads, unlabeled=self.unlabeled,
         )  # fmt: skip
+        twin._textless = "LogisticRegression"
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "there is one class only")
             source = twin._with_labels(open_source(in_order(X), y, sample_weight))

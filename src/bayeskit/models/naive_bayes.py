@@ -136,8 +136,8 @@ class NaiveBayes(Classifier):
         column that is constant within a class would outweigh all others.
     roles : str or mapping, default=None
         One role for all columns, or a mapping from name, position or type (int, float, str, bool): "categorical",
-        "numeric", "text" (or ``Text(Tokenizer(…))``), "ignore", and for dates ``Date("month", "weekday")`` or
-        "month,weekday". None infers roles from the types of the columns.
+        "numeric", "number" (texts such as "$50,000", "57%" or "125K"), "text" (or ``Text(Tokenizer(…))``), "ignore",
+        and for dates ``Date("month", "weekday")`` or "month,weekday". None infers roles from the types of the columns.
     domains : mapping, default=None
         From column to all its possible values, which count in smoothing; the target's name declares classes.
     schema : Schema, default=None
@@ -197,6 +197,7 @@ class NaiveBayes(Classifier):
 
     params_: NaiveParameters = field(init=False)
 
+    _textless = ""
     _rules: ClassVar[rules.Rules] = {
         "missing": rules.words("ignore", "value"),
         "max_values": rules.whole(LEAST, MOST),

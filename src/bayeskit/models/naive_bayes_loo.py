@@ -24,10 +24,10 @@ import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
-from bayeskit.data.cells import as_floats
+from bayeskit.data.cells import numbers_of
 from bayeskit.data.frames import open_source
 from bayeskit.data.reader import join_blocks, read_sample
-from bayeskit.data.schema import Numeric, Schema
+from bayeskit.data.schema import Schema
 from bayeskit.data.source import Source, engine_of
 from bayeskit.data.vocabulary import positions
 from bayeskit.errors import BayesError, BayesWarning
@@ -253,7 +253,8 @@ KINDS = (
 def with_chosen_kinds(model: NaiveBayes, schema: Schema, source: Source, names: Sequence[str]) -> Schema:
     """Return the schema with the best kind of each of these columns, and cut points for histograms."""
     kinds = best_kinds(model, schema, source, names, tempered=False)
-    schema = schema.replace({name: Numeric(kind=kind.numeric) for name, kind in kinds.items() if kind.cuts is None})
+    chosen = {name: {"kind": kind.numeric} for name, kind in kinds.items() if kind.cuts is None}
+    schema = schema.with_numbers(chosen)
     cut = {name: kind.cuts for name, kind in kinds.items() if kind.cuts is not None}
     return model._learned_cuts(schema, source, cut) if cut else schema
 
@@ -339,7 +340,7 @@ def _rows(schema: Schema, source: Source, names: Sequence[str], seed: int) -> tu
     lows = dict.fromkeys(names, np.inf)
     for batch in source.batches():
         for name in names:
-            x = as_floats(batch.columns[where[name]], name, batch.start)
+            x = numbers_of(batch.columns[where[name]], schema.columns[name], name, batch.start)
             lows[name] = min(lows[name], float(np.fmin.reduce(x, initial=np.inf)))
     batch = read_sample(source, list(dict.fromkeys(where.values())), CHOICE_ROWS, seed)
     if batch.labels is None:

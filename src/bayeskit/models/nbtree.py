@@ -189,8 +189,6 @@ class NBTree(CodedClassifier):
         return Plan(families=schema.coded)
 
     def _complete_schema(self, schema: Schema, source: Source) -> Schema:
-        if texts := schema.texts:
-            raise BayesError.takes_no_texts("NBTree", texts)
         if engine_of(source) is not None:
             raise BayesError.needs_rows("NBTree", "grows its tree on rows", ", or take NaiveBayes")
         return super()._complete_schema(schema, source)

@@ -178,8 +178,6 @@ class SubclassBayes(Classifier):
     # -- fitting -------------------------------------------------------------------------------------
 
     def _complete_schema(self, schema: Schema, source: Source) -> Schema:
-        if texts := schema.texts:
-            raise BayesError.takes_no_texts("SubclassBayes", texts)
         return self._naive()._complete_schema(schema, source)
 
     def _fit_checked(self, source: Source) -> Self:

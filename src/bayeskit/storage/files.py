@@ -17,15 +17,18 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Literal
 
 from bayeskit.errors import BadFile, BayesError, Locked
+from bayeskit.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
 MAGIC = b"BAYES\x00"  # first bytes of a model file
+NETWORK_ENDINGS = (".bif", ".xml", ".xmlbif", ".net", ".dsc")
 PathKind = Literal["file", "folder", "pipe"]
 # For a glob pattern, the system may report any of these.
 NOT_FOUND = (errno.ENOENT, errno.ENOTDIR, errno.EINVAL, errno.ENAMETOOLONG)
@@ -36,6 +39,7 @@ HIDDEN = "***"
 LOCK_TIMEOUT = 600.0  # seconds
 NOTICE_AFTER = 1.0  # seconds of waiting after which ``on_wait`` is called
 POLL_INTERVAL = 0.01  # seconds
+MOST_NAMES = 1000  # of a folder that are compared with a name that is not there
 
 
 # -- paths ---------------------------------------------------------------------------------------------
@@ -114,11 +118,21 @@ def path_kind(path: str | Path) -> PathKind | None:
     raise BadFile(f"{path} is {kind}, which cannot be read as a file", hint="name a file or a pipe")
 
 
+def no_file(path: str | Path, what: str = "there is no file") -> BadFile:
+    """Build the error for a path at which nothing lies, with similar names in its folder."""
+    place = expand_user(path)
+    try:
+        names = [entry.name for entry in islice(place.parent.iterdir(), MOST_NAMES)]
+    except (OSError, ValueError):
+        names = []
+    return BadFile(f"{what} {hide_secrets(path)!r} (looked in {Path.cwd()}){did_you_mean(place.name, names)}")
+
+
 def check_readable(path: str | Path) -> Literal["file", "pipe"]:
     """Return the kind of a file or pipe; raise an error for anything else."""
     kind = path_kind(path)
     if kind is None:
-        raise BadFile(f"there is no file {hide_secrets(path)!r} (looked in {Path.cwd()})")
+        raise no_file(path)
     if kind == "folder":
         raise BadFile(f"{path} is a folder", hint="name a file in it")
     return kind

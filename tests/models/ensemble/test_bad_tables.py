@@ -64,7 +64,7 @@ def test_settings_that_mean_nothing_are_refused_by_name(setting):
         bk.BayesClassifier(**setting).fit([[1.0], [2.0]], [0, 1])
 
 
-@pytest.mark.parametrize(("roles", "told"), [({"a": "text"}, "'a' is a text"), ("ignore", "every column is ignored")])
+@pytest.mark.parametrize(("roles", "told"), [({"a": "text"}, "takes no texts"), ("ignore", "every column is ignored")])
 def test_columns_it_cannot_read_are_refused_with_the_way_out(roles, told):
     X, y, _ = table()
     with pytest.raises(bk.BayesError, match=told):

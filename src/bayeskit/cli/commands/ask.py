@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayeskit.cli.options import JSON, NETWORK_ENDINGS, Reading, argument, grouped, option
+from bayeskit.cli.options import JSON, Reading, argument, grouped, option
 from bayeskit.cli.outputs import PLOT, check_plot, draw
 from bayeskit.errors import BayesError
+from bayeskit.storage.files import NETWORK_ENDINGS
 
 if TYPE_CHECKING:
     from bayeskit.cli.console import Page

@@ -16,8 +16,9 @@ from bayeskit.cli import options as opt
 from bayeskit.cli.options import Reading, arcs_of, choice, grouped, listed_names, option, option_group, roles_of
 from bayeskit.cli.outputs import PLOT, check_plot, draw
 from bayeskit.errors import BayesError
+from bayeskit.storage.files import NETWORK_ENDINGS
 
-ENDINGS = (*opt.NETWORK_ENDINGS, ".bayes")
+ENDINGS = (*NETWORK_ENDINGS, ".bayes")
 SHOWN = 60  # arcs in a table; --json has all
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from bayeskit.data.cells import written_number
 from bayeskit.data.io.streams import (
     PEEK,
     BadLines,
@@ -452,6 +453,8 @@ class CsvFile:
             comma = 'If that is a number with a decimal comma, pass decimal=",". ' if has_comma else ""
             text, empty = format_setting("types", {column: "string"}), format_setting("missing", [value, ""])
             gap = "" if has_comma or not value.strip() else f"If that marks a missing cell, pass {empty}. "
+            if not has_comma and written_number(value) is not None:
+                gap = f"To read such cells as numbers, pass {format_setting('roles', {column: 'number'})}. "
             return SchemaMismatch(
                 f"{name}, {where}: column {column!r} holds {value!r}, but it was taken for {_WORDS.get(kind, kind)}.",
                 hint=f"{comma}{gap}Mend the cell, or take the column as categories: {text}.",

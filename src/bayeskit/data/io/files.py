@@ -23,12 +23,32 @@ from bayeskit.data.schema import Kind
 from bayeskit.data.source import Batch, HasHead
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch, format_setting
 from bayeskit.lazy import pa
-from bayeskit.storage.files import expand_user, hide_secrets, path_kind
+from bayeskit.storage.files import MAGIC, NETWORK_ENDINGS, expand_user, hide_secrets, no_file, path_kind
 
 FORMATS = {
     ".csv": "csv", ".tsv": "csv", ".tab": "csv", ".txt": "csv",
     ".parquet": "parquet", ".pq": "parquet",
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl",
+}  # fmt: skip
+STARTS = {
+    MAGIC: "a model of bayeskit",
+    b"\x93NUMPY": "a NumPy array",
+    b"\x89HDF": "an HDF5 file",
+    b"ARROW1": "an Arrow file",
+    b"SQLite format 3": "an SQLite database",
+    b"%PDF": "a PDF",
+    b"\xd0\xcf\x11\xe0": "an old Office file",
+    b"\x80\x04\x95": "a Python pickle",
+    b"\x80\x05\x95": "a Python pickle",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+}
+ARCHIVES = {".npz": "a file of NumPy arrays", ".xlsx": "an Excel workbook", ".ods": "a spreadsheet"}
+OTHER_READERS = {
+    ".feather": "pyarrow.feather.read_table", ".arrow": "pyarrow.feather.read_table", ".orc": "pyarrow.orc.read_table",
+    ".xlsx": "pandas.read_excel", ".xls": "pandas.read_excel", ".ods": "pandas.read_excel", ".npy": "numpy.load",
+    ".sav": "pandas.read_spss", ".dta": "pandas.read_stata", ".sas7bdat": "pandas.read_sas",
+    ".h5": "pandas.read_hdf", ".hdf5": "pandas.read_hdf", ".pkl": "pandas.read_pickle", ".zip": "pandas.read_csv",
 }  # fmt: skip
 PACKED = (".gz", ".zst", ".zstd", ".bz2", ".xz")
 READ_AS = ("string", "float", "integer", "boolean")
@@ -361,7 +381,7 @@ def _places(path: str | Path) -> list[Place]:
                     f"{address} is no path", hint=f'pass pyarrow.dataset.dataset("{address}"), its rows are read'
                 )
             what = "no file matches" if glob.has_magic(str(path)) else "there is no file or folder"
-            raise BadFile(f"{what} {hide_secrets(path)!r} (looked in {Path.cwd()})")
+            raise no_file(path, what)
     if lying in (None, "folder"):
         _refuse_table_formats(files)
     return [OnDisk(file, _keys_of(file.relative_to(where)) if lying else ()) for file in files]
@@ -408,6 +428,27 @@ def _format(path: Path) -> str | None:
     return FORMATS.get(suffixes[-1]) if suffixes else None
 
 
+def refuse_start(start: bytes, name: str, encoding: str | None) -> None:
+    """Raise an error if the first bytes and the name are not those of a table."""
+    suffix = Path(name).suffix.lower()
+    what = next((what for first, what in STARTS.items() if start.startswith(first)), None)
+    if suffix in NETWORK_ENDINGS:
+        what = "a Bayesian network, for bayes ask"
+    elif start.startswith(b"PK\x03\x04"):
+        what = ARCHIVES.get(suffix, "a zip archive")
+    elif (
+        what is None
+        and b"\0" in start
+        and encoding is None
+        and not marked(start)
+        and not start.startswith(parquet_files.MAGIC)
+    ):
+        what = "a binary file"
+    if what is not None:
+        reader = f", or, in Python, what {OTHER_READERS[suffix]} returns" if suffix in OTHER_READERS else ""
+        raise BadFile(f"{name} is {what}, and no table", hint=f"give a CSV, Parquet or JSON lines file{reader}")
+
+
 def _file(place: Place, csv: Mapping[str, Any], texts: tuple[str, ...]) -> DataFile:
     """Open a file in its format: by suffix, else by its first bytes."""
     try:
@@ -422,6 +463,7 @@ def _file(place: Place, csv: Mapping[str, Any], texts: tuple[str, ...]) -> DataF
         return ParquetFile(place)
     if checked(csv.get("encoding")) is None and wide(start) and not marked(start):
         raise not_in("utf-8", f"{place.name}, line 1", start, 0)
+    refuse_start(start, place.name, csv.get("encoding"))
     if kind == "jsonl":
         return JsonLines(place, csv.get("encoding"), csv["missing"], unreadable=csv.get("unreadable"), texts=texts)
     return CsvFile(place, **csv)

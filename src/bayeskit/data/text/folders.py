@@ -23,7 +23,7 @@ from bayeskit.nearest import did_you_mean
 from bayeskit.storage.files import (
     check_readable,
     expand_user,
-    hide_secrets,
+    no_file,
     open_bytes,
     path_kind,
     read_all,
@@ -282,7 +282,7 @@ def _files_at(path: str | Path) -> list[Path]:
         names = sorted(glob.glob(str(expand_user(path)), recursive=True))  # noqa: PTH207
         files = [Path(name) for name in names if Path(name).is_file()]
         if not files:
-            raise BadFile(f"there is no file {hide_secrets(path)!r} (looked in {Path.cwd()})")
+            raise no_file(path)
         return files
     files = _files_below(expand_user(path)) if kind == "folder" else [expand_user(path)]
     if not files:

@@ -108,8 +108,8 @@ class Classifier(Estimator):
     ----------
     roles : str or mapping, default=None
         One role for all columns, or a mapping from name, position or type (int, float, str, bool): "categorical",
-        "numeric", "text" (or ``Text(Tokenizer(…))``), "ignore", and for dates ``Date("month", "weekday")`` or
-        "month,weekday". None infers roles from the types of the columns.
+        "numeric", "number" (texts such as "$50,000", "57%" or "125K"), "text" (or ``Text(Tokenizer(…))``), "ignore",
+        and for dates ``Date("month", "weekday")`` or "month,weekday". None infers roles from the types of the columns.
     domains : mapping, default=None
         From column to all its possible values, which count in smoothing; the target's name declares classes.
     schema : Schema, default=None
@@ -153,6 +153,7 @@ class Classifier(Estimator):
     _fitted_attribute: ClassVar[str] = "tally_"
     _fit_takes: ClassVar[str] = "rows and classes"
     _reads_tables: ClassVar[bool] = True
+    _textless = None  # the model that takes no texts: this one, unless it serves another; "" reads them
     _rows_are: ClassVar[str] = "rows"  # as messages name them
     _column_wise: ClassVar[bool] = True  # columns can be left out of the tally, as if fitted without them
     _plan: ClassVar[Callable[..., Plan]]
@@ -528,13 +529,17 @@ class Classifier(Estimator):
 
     def _inferred_schema(self, source: Source) -> Schema:
         """Return the given schema, or infer one from the source's columns without reading rows."""
+        textless = type(self).__name__ if self._textless is None else self._textless
         if self.schema is not None:
             if not isinstance(self.schema, Schema):
                 raise BayesError(f"schema= takes the schema_ of a model, not {type(self.schema).__name__}")
-            return self.schema
-        target = Target(source.target or "class")
-        schema = infer(source.kinds, roles=self.roles, domains=self.domains, target=target, named=source.named)
-        advise(source, schema, self.roles, self._decided(schema), self._has_advised)
+            schema = self.schema
+        else:
+            target = Target(source.target or "class")
+            schema = infer(source.kinds, roles=self.roles, domains=self.domains, target=target, named=source.named)
+            advise(source, schema, self.roles, self._decided(schema), self._has_advised, textless)
+        if schema.texts and textless:
+            raise BayesError.takes_no_texts(textless, schema.texts)
         return schema
 
     def _schema_for(self, source: Source) -> Schema:

@@ -242,7 +242,7 @@ class BayesClassifier(Classifier):
         with warnings.catch_warnings():
             # The fit warns of rows without a label.
             warnings.simplefilter("ignore", BayesWarning)
-            given = labeled_table(X, y, sample_weight, self._drops_unlabeled, groups)
+            given = labeled_table(X, y, sample_weight, [self], groups)
         codes = cast(Ints, given.groups)
         # Rows of weight zero are not stored.
         self._groups = codes if given.weights is None else codes[given.weights > 0]

@@ -14,7 +14,7 @@ from bayeskit.data.block import Block
 from bayeskit.data.cells import raise_unusable
 from bayeskit.data.schema import Schema
 from bayeskit.data.vocabulary import Value
-from bayeskit.errors import BayesError, format_setting
+from bayeskit.errors import BayesError
 from bayeskit.estimate.repeats import join_copies
 from bayeskit.tally.coded_trees import ColumnCodes
 from bayeskit.tally.plan import Plan
@@ -181,12 +181,6 @@ def _left_out_counts(cells: Array, labels: npt.NDArray[np.uint32]) -> tuple[Ints
 
 def plan_of(schema: Schema) -> Plan:
     """Plan to keep the rows, and to count what naive Bayes needs for tables and summaries."""
-    if texts := schema.texts:
-        which = f"column {texts[0]!r} is a text" if len(texts) == 1 else f"{', '.join(map(repr, texts))} are texts"
-        raise BayesError(
-            f"{which}, which BayesClassifier does not read:",
-            hint=f'pass {format_setting("roles", dict.fromkeys(texts, "ignore"))} or "categorical", or use NaiveBayes',
-        )
     if not schema.used:
         raise BayesError("every column is ignored: there is nothing to learn from")
     return Plan(families=schema.coded, moments=schema.measured, rows=schema.used)

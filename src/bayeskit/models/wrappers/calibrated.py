@@ -78,7 +78,7 @@ def _left_out(model: Any, X: Any, y: Any, sample_weight: Any, max_rows: int, ran
 
 
 def _folded(model: Any, X: Any, y: Any, sample_weight: Any, folds: int, random_state: Any) -> HonestScores:
-    given = cross_validation.labeled_table(X, y, sample_weight, getattr(model, "_drops_unlabeled", False))
+    given = cross_validation.labeled_table(X, y, sample_weight, [model])
     classes = tuple(np.asarray(model.classes_).tolist())
     places = np.array([classes.index(label) for label in given.classes], dtype=np.intp)
     folds = min(folds, given.n_rows)

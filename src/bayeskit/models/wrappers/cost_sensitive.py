@@ -148,7 +148,9 @@ class CostSensitive(Wrapper):
         """Return the costs under which decisions reach the wanted precision or recall on left-out rows."""
         classes = np.asarray(inner.classes_).tolist()
         if len(classes) != 2:
-            raise BayesError(f"a wanted precision or recall is of one of two classes, and there are {len(classes)}")
+            raise BayesError(
+                f"precision= and recall= choose between two classes, and there are {len(classes)}: give costs="
+            )
         rows = honest_scores(inner, X, y, sample_weight, None, MOST_ROWS, 0)
         weights = np.ones(len(rows.labels)) if rows.weights is None else rows.weights
         sizes = np.bincount(rows.labels, weights, minlength=2)

@@ -98,6 +98,7 @@ class Encoded(PredictsClasses):
         else:
             inner = clone(self.model)
         counter = NaiveBayes(roles=self.roles, unlabeled=self.unlabeled)
+        counter._textless = "Encoded"
         counter._check_settings()
         source = counter._with_labels(open_source(in_order(X), y, sample_weight))
         counter.fit_source(source)
