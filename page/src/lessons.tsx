@@ -170,7 +170,7 @@ export function BetaPage() {
           <button type="button" disabled={!last.length} onClick={undo}>Undo</button>
           <button type="button" onClick={() => { remember([]); set({ heads: 0, tails: 0 }); }}>Clear all</button>
         </p>
-        <p>{n.heads} heads, {n.tails} tails</p>
+        <p>Heads: {n.heads}, tails: {n.tails}</p>
         <Slider label="Heads of the prior, a" value={n.a} min={0.5} max={50} step={0.5} set={(x) => set({ a: x })} />
         <Slider label="Tails of the prior, b" value={n.b} min={0.5} max={50} step={0.5} set={(x) => set({ b: x })} />
       </Card>
@@ -178,7 +178,7 @@ export function BetaPage() {
         <p class="large" aria-live="polite">Beta({short(a)}, {short(b)})</p>
         <p>P(next is heads) = {short(a)} / {short(a + b)} = <b>{short(a / (a + b))}</b></p>
         <p>95 % of the belief lies between {short(after.low)} and {short(after.high)}.</p>
-        <p class="note">Share of heads seen: {n.heads + n.tails ? short(n.heads / (n.heads + n.tails)) : "none yet"}. The prior counts as {short(n.a)} heads and {short(n.b)} tails.</p>
+        <p class="note">Share of heads seen: {n.heads + n.tails ? short(n.heads / (n.heads + n.tails)) : "none yet"}. The prior counts as {short(n.a + n.b)} tosses before the first, {short(n.a)} of them heads.</p>
       </Card>
       <Card title="Density of the share of heads" wide>
         <Chart label="Density of the belief" x={[0, 1]} y={[0, top]} across="share of heads" curves={[

@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Card } from "./lessons";
+import { readLink, writeLink } from "./link";
 import { generator } from "./topics";
 
 /** A point of the square [0, 1)² with class 0 or 1. */
@@ -133,19 +134,29 @@ function Region({ name, points, fit, add }: { name: string; points: Point[]; fit
       }
     context.putImageData(image, 0, 0);
   }, [rule]);
+  const [cross, move] = useState<[number, number] | null>(null);
+  const press = (e: KeyboardEvent) => {
+    const by = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[e.key];
+    if (!cross || (!by && e.key !== "Enter")) return;
+    e.preventDefault();
+    if (by) move([inside(cross[0] + by[0] / 50), inside(cross[1] + by[1] / 50)]);
+    else add(...cross);
+  };
   const right = points.filter(([x, y, label]) => +(rule(x, y) > 0.5) === label).length;
   return (
     <figure class="region">
       <figcaption>{name}</figcaption>
-      <div onClick={(e) => {
-        const box = e.currentTarget.getBoundingClientRect();
-        add((e.clientX - box.left) / box.width, 1 - (e.clientY - box.top) / box.height);
-      }}>
+      <div class="plane" tabIndex={0} role="group" aria-label={`${name}: arrow keys move a cross, Enter adds a point`} onFocus={() => move([0.5, 0.5])} onBlur={() => move(null)} onKeyDown={press}
+        onClick={(e) => {
+          const box = e.currentTarget.getBoundingClientRect();
+          add((e.clientX - box.left) / box.width, 1 - (e.clientY - box.top) / box.height);
+        }}>
         <canvas ref={canvas} width={SIZE} height={SIZE} />
         <svg viewBox="0 0 100 100" role="img" aria-label={`Regions of ${name}: ${right} of ${points.length} points right`}>
           {points.map(([x, y, label], i) => (label
             ? <rect key={i} x={100 * x - 1.3} y={100 - 100 * y - 1.3} width="2.6" height="2.6" class="one" />
             : <circle key={i} cx={100 * x} cy={100 - 100 * y} r="1.5" class="zero" />))}
+          {cross && <path d={`M${100 * cross[0] - 4} ${100 - 100 * cross[1]}h8m-4-4v8`} class="cross" />}
         </svg>
       </div>
       <p class="note">{right} of {points.length} points right</p>
@@ -153,25 +164,57 @@ function Region({ name, points, fit, add }: { name: string; points: Point[]; fit
   );
 }
 
-export function RegionsPage() {
-  const make = (shape: string, seed: number) => {
-    const random = generator(seed);
-    return Array.from({ length: 120 }, () => SHAPES[shape](random));
+interface Scene {
+  shape: string;
+  seed: number;
+  /** True where the points of the shape are removed. */
+  bare: boolean;
+  added: Point[];
+}
+
+function fromLink(): Scene {
+  const link = readLink();
+  const shape = link.get("shape") ?? "";
+  const added = (link.get("points") ?? "").split(",").map((text) => text.split(" ").map(Number)).filter((point) => point.length === 3 && point.every(Number.isFinite));
+  return {
+    shape: Object.hasOwn(SHAPES, shape) ? shape : "diagonal", seed: Math.trunc(Number(link.get("seed") ?? 1)) || 1, bare: link.has("bare"),
+    added: added.map(([x, y, label]): Point => [inside(x / 1000), inside(y / 1000), +(label > 0)]),
   };
-  const [now, set] = useState({ shape: "diagonal", seed: 1, label: 1, points: make("diagonal", 1) });
-  const start = (shape: string, seed: number) => set({ ...now, shape, seed, points: make(shape, seed) });
+}
+
+export function RegionsPage() {
+  const [scene, set] = useState(fromLink);
+  const [label, choose] = useState(1);
+  useEffect(() => {
+    const restore = () => set(fromLink());
+    addEventListener("hashchange", restore);
+    return () => removeEventListener("hashchange", restore);
+  }, []);
+  const change = (part: Partial<Scene>) => {
+    const next = { ...scene, ...part };
+    set(next);
+    const link = new URLSearchParams({ shape: next.shape, seed: String(next.seed) });
+    if (next.bare) link.set("bare", "");
+    if (next.added.length) link.set("points", next.added.map(([x, y, of]) => `${Math.round(1000 * x)} ${Math.round(1000 * y)} ${of}`).join(","));
+    writeLink(link);
+  };
+  const points = useMemo(() => {
+    const random = generator(scene.seed);
+    return [...Array.from({ length: scene.bare ? 0 : 120 }, () => SHAPES[scene.shape](random)), ...scene.added];
+  }, [scene]);
+  const start = (shape: string, seed: number) => change({ shape, seed, bare: false, added: [] });
   return (
     <Card title="Regions">
       <p class="tools">
-        {Object.keys(SHAPES).map((shape) => <button key={shape} type="button" aria-pressed={shape === now.shape} onClick={() => start(shape, now.seed)}>{shape}</button>)}
-        <button type="button" onClick={() => start(now.shape, now.seed + 1)}>Other points</button>
-        <button type="button" onClick={() => set({ ...now, points: [] })}>Clear all</button>
+        {Object.keys(SHAPES).map((shape) => <button key={shape} type="button" aria-pressed={shape === scene.shape} onClick={() => start(shape, scene.seed)}>{shape}</button>)}
+        <button type="button" onClick={() => start(scene.shape, scene.seed + 1)}>Other points</button>
+        <button type="button" onClick={() => change({ bare: true, added: [] })}>Clear all</button>
       </p>
       <p class="tools">A click adds a point of
-        {["circles", "squares"].map((name, label) => <button key={name} type="button" aria-pressed={now.label === label} onClick={() => set({ ...now, label })}>{name}</button>)}
+        {["circles", "squares"].map((name, of) => <button key={name} type="button" aria-pressed={label === of} onClick={() => choose(of)}>{name}</button>)}
       </p>
       <div class="regions">
-        {MODELS.map(([name, fit]) => <Region key={name} name={name} points={now.points} fit={fit} add={(x, y) => set({ ...now, points: [...now.points, [inside(x), inside(y), now.label]] })} />)}
+        {MODELS.map(([name, fit]) => <Region key={name} name={name} points={points} fit={fit} add={(x, y) => change({ added: [...scene.added, [inside(x), inside(y), label]] })} />)}
       </div>
       <p class="note">The stronger the color, the surer the model. TAN reads both columns cut into six; the tree has four cuts on a path at most.</p>
     </Card>

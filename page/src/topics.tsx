@@ -1,6 +1,6 @@
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { short } from "./bars";
-import { Card, Slider } from "./lessons";
+import { Card, Slider, useNumbers } from "./lessons";
 
 /** A small generator of random numbers (mulberry32), so that a lesson repeats. */
 export function generator(seed: number): () => number {
@@ -73,17 +73,20 @@ export class Sampler {
 const most = (values: number[], n: number): number[] => values.map((_, i) => i).filter((i) => values[i] > 0).sort((a, b) => values[b] - values[a]).slice(0, n);
 
 export function TopicsPage({ data }: { data: { documents: string[]; k: number } }) {
-  const fresh = (k: number, seed: number) => ({ sampler: new Sampler(data.documents, k, 0.5, 0.1, generator(seed)), next: 0, sweeps: 0, seed });
-  const [now, set] = useState(() => fresh(data.k, 1));
-  const { sampler, next } = now;
-  const sweep = (n: number) => {
-    for (let i = 0; i < n; i++) sampler.sweep();
-    set({ ...now, next: 0, sweeps: now.sweeps + n });
+  const [n, set] = useNumbers({ topics: data.k, alpha: 0.5, beta: 0.1, seed: 1 });
+  const k = Math.min(4, Math.max(2, Math.round(n.topics)));
+  const sampler = useMemo(() => new Sampler(data.documents, k, 0.5, 0.1, generator(n.seed)), [k, n.seed]);
+  [sampler.alpha, sampler.beta] = [Math.max(n.alpha, 0.05), Math.max(n.beta, 0.01)];
+  const [walked, walk] = useState({ sampler, next: 0, sweeps: 0 });
+  const { next, sweeps } = walked.sampler === sampler ? walked : { next: 0, sweeps: 0 };
+  const sweep = (times: number) => {
+    for (let i = 0; i < times; i++) sampler.sweep();
+    walk({ sampler, next: 0, sweeps: sweeps + times });
   };
   const one = () => {
     sampler.draw(next);
     const after = (next + 1) % sampler.tokens.length;
-    set({ ...now, next: after, sweeps: now.sweeps + (after === 0 ? 1 : 0) });
+    walk({ sampler, next: after, sweeps: sweeps + (after === 0 ? 1 : 0) });
   };
   const shares = sampler.shares(next);
   const token = sampler.tokens[next];
@@ -94,8 +97,8 @@ export function TopicsPage({ data }: { data: { documents: string[]; k: number } 
           <button type="button" onClick={one}>One token</button>
           <button type="button" onClick={() => sweep(1)}>One sweep</button>
           <button type="button" onClick={() => sweep(20)}>20 sweeps</button>
-          <button type="button" onClick={() => set(fresh(sampler.k, now.seed + 1))}>Start anew</button>
-          <span aria-live="polite">{now.sweeps} sweep{now.sweeps === 1 ? "" : "s"}</span>
+          <button type="button" onClick={() => set({ seed: n.seed + 1 })}>Start anew</button>
+          <span aria-live="polite">{sweeps} sweep{sweeps === 1 ? "" : "s"}</span>
         </p>
         <ol class="documents">{data.documents.map((_, d) => (
           <li key={d}>{sampler.tokens.map((t, i) => t.document === d && (
@@ -115,10 +118,10 @@ export function TopicsPage({ data }: { data: { documents: string[]; k: number } 
           })}</tbody></table>
       </Card>
       <Card title="Topics">
-        {sampler.totals.map((n, k) => <p key={k}><span class={`token topic${k}`}>{k + 1}</span> {most(sampler.byWord.map((row) => row[k]), 6).map((w) => `${sampler.words[w]} ${sampler.byWord[w][k]}`).join(", ") || "no token"} <small>({n} tokens)</small></p>)}
-        <Slider label="α, topics of a document" value={sampler.alpha} min={0.05} max={5} step={0.05} set={(alpha) => { sampler.alpha = alpha; set({ ...now }); }} />
-        <Slider label="β, words of a topic" value={sampler.beta} min={0.01} max={2} step={0.01} set={(beta) => { sampler.beta = beta; set({ ...now }); }} />
-        <Slider label="Topics" value={sampler.k} min={2} max={4} step={1} set={(k) => set(fresh(k, now.seed))} />
+        {sampler.totals.map((total, k) => <p key={k}><span class={`token topic${k}`}>{k + 1}</span> {most(sampler.byWord.map((row) => row[k]), 6).map((w) => `${sampler.words[w]} ${sampler.byWord[w][k]}`).join(", ") || "no token"} <small>({total} tokens)</small></p>)}
+        <Slider label="α, topics of a document" value={sampler.alpha} min={0.05} max={5} step={0.05} set={(alpha) => set({ alpha })} />
+        <Slider label="β, words of a topic" value={sampler.beta} min={0.01} max={2} step={0.01} set={(beta) => set({ beta })} />
+        <Slider label="Topics" value={sampler.k} min={2} max={4} step={1} set={(topics) => set({ topics })} />
       </Card>
     </div>
   );

@@ -44,6 +44,9 @@ def shown(opened, tmp_path):
         if name in LESSONS:
             (tmp_path / "page.html").write_text(lesson_page(name), encoding="utf-8")
             return opened("page.html")[0]
+        if name == "report":
+            bk.write_report(bk.NaiveBayes(), *columns(), tmp_path / "page.html", rows=1)
+            return opened("page.html")[0]
         make, link = PAGES[name]
         make().page(tmp_path / "page.html")
         return opened(f"page.html#{link}")[0]
@@ -52,7 +55,7 @@ def shown(opened, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*PAGES, *LESSONS])
+@pytest.mark.parametrize("name", [*PAGES, *LESSONS, "report"])
 def test_pages_are_accessible_in_light_and_dark_and_fit_a_narrow_screen(shown, name):
     if not AXE.exists():
         pytest.skip("axe-core is not installed: make page")

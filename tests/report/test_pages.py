@@ -230,6 +230,21 @@ def test_a_click_gives_the_posterior_of_python(opened, tmp_path):
 
 
 @pytest.mark.slow
+def test_points_of_the_nomogram_are_dragged(opened, tmp_path):
+    model = bk.NaiveBayes().fit(bk.datasets.load_worked_example("tennis"), "play")
+    page, _ = opened(saved(model, tmp_path))
+    dot = page.get_by_role("slider", name="wind", exact=True)
+    dot.scroll_into_view_if_needed()
+    box = dot.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 400, box["y"])
+    page.mouse.up()
+    assert "wind=strong" in page.url
+    assert page.get_by_role("radio", name="strong").is_checked()
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [bk.TAN(), bk.KDB()], ids=repr)
 def test_evidence_and_product_of_a_row_with_missing_parents_give_its_posterior(opened, tmp_path, model):
     model.fit(*columns()).page(tmp_path / "page.html")

@@ -94,6 +94,9 @@ def test_topics_agree_after_some_sweeps(lesson):
     page.get_by_role("button", name="20 sweeps").click()
     page.get_by_role("button", name="20 sweeps").click()
     assert "40 sweeps" in page.inner_text("main")
+    page.get_by_role("slider", name="β, words of a topic").press("ArrowRight")
+    assert "40 sweeps" in page.inner_text("main")
+    assert "beta=0.11" in page.url
     topic_of = {}
     for text, kind in page.locator(".documents .token").evaluate_all(
         "all => all.map((e) => [e.firstChild.data, e.className])"
@@ -112,6 +115,10 @@ def test_regions_learn_a_point_that_is_clicked(lesson):
     page.get_by_role("button", name="Clear all").click()
     page.locator(".region div").first.click()
     assert page.inner_text("main").count("1 of 1 points right") >= 1
+    page.locator(".plane").nth(1).press("ArrowLeft")
+    page.locator(".plane").nth(1).press("Enter")
+    page.reload()
+    assert page.inner_text("main").count("of 2 points right") == 4
 
 
 @pytest.mark.slow

@@ -252,14 +252,15 @@ def _learned(model: Any) -> str:
     """Describe the counts of a model: rows, columns and classes."""
     from bayeskit.explain.overview import round_count
 
-    facts: dict[str, float] = {"classes": len(model.classes_)}
+    facts: list[tuple[float, str, str]] = [(len(model.classes_), "class", "classes")]
     if hasattr(model, "tally_"):
-        facts = {
-            "rows": round_count(float(model.tally_.class_counts.sum())),
-            "columns": len(model.schema_.used),
-            **facts,
-        }
-    return ", ".join(f"{n:,} {name[:-2] if name == 'classes' and n == 1 else name}" for name, n in facts.items())
+        n_columns = len(model.schema_.used)
+        facts = [
+            (round_count(float(model.tally_.class_counts.sum())), "row", "rows"),
+            (n_columns, "column", "columns"),
+            *facts,
+        ]
+    return ", ".join(f"{n:,} {one if n == 1 else many}" for n, one, many in facts)
 
 
 def _record(record: Any) -> str:
