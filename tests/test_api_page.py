@@ -8,12 +8,14 @@ import os
 import re
 import types
 import warnings
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 import pytest
+from sklearn.base import BaseEstimator
 
 import bayeskit as bk
+from bayeskit.models.base import Estimator
 
 PAGE = Path(__file__).parents[1] / "docs" / "api.md"
 if not PAGE.parent.exists():
@@ -22,7 +24,8 @@ if not PAGE.parent.exists():
 HEAD = """# Every public name
 
 What is not listed here may change without notice. The first table has what `bayeskit.` is followed by; below it stands
-what each model has, which an editor offers after `model.`. This page is made from the docstrings.
+what each model has, which an editor offers after `model.`, and then the methods of networks, distributions, beliefs and
+other objects. This page is made from the docstrings.
 
 """
 TOOLS = ("get_metadata_routing", "get_params", "set_output", "set_params")  # and the requests of metadata
@@ -36,7 +39,6 @@ WALKS = [["sun", "rain"], ["rain", "rain", "sun"], ["sun"], ["rain"]] * 5
 def models():
     """Every estimator that is no drop-in, fitted, by name."""
     from bayeskit.compat.hmmlearn import BaseHMM
-    from bayeskit.models.base import Estimator
 
     fitted = {}
     for name in bk.__all__:
@@ -75,6 +77,17 @@ def first_line(thing):
     return re.sub(r":\w+:`(.+?)`", r"`\1`", text).replace("|", "∣").replace("``", "`")
 
 
+def other_classes():
+    """Classes that are no estimators, errors or drop-ins: name, and their public methods and properties by name."""
+    for name in sorted(bk.__all__):
+        kind = getattr(bk, name)
+        if not isinstance(kind, type) or issubclass(kind, (BaseEstimator, Estimator, Exception)):
+            continue
+        members = {n: inspect.getattr_static(kind, n) for n in dir(kind) if not n.startswith("_")}
+        own = (types.FunctionType, classmethod, staticmethod, property, cached_property)
+        yield name, {n: getattr(kind, n) for n, member in members.items() if isinstance(member, own)}
+
+
 def is_for_tools(name):
     return name in TOOLS or (name.startswith("set_") and name.endswith("_request"))
 
@@ -100,6 +113,10 @@ def page():
     lines += [f"| `{n}` | {first_line(methods[n])} |\n" for n in sorted(methods)]
     asked = ", ".join(f"`{n}`" for n in TOOLS)
     lines += [f"\nscikit-learn's tools also ask for {asked} and the `set_…_request` of methods that take metadata.\n"]
+    lines += ["\n## Networks, distributions, beliefs and other objects\n"]
+    for name, members in other_classes():
+        lines += [f"\n### `{name}`\n\n| name | what it does |\n|---|---|\n"] if members else []
+        lines += [f"| `{n}` | {first_line(member)} |\n" for n, member in sorted(members.items())]
     return "".join(lines)
 
 
@@ -111,6 +128,18 @@ def test_the_page_names_what_an_editor_offers():
 
 def test_every_method_on_the_page_says_what_it_does():
     assert [line for line in page().splitlines() if line.endswith("|  |")] == []
+
+
+def test_networks_distributions_and_beliefs_have_their_methods_on_the_page():
+    text = page()
+    for name in ("BayesianNetwork", "JointDistribution", "Hypotheses", "BetaBernoulli", "NormalInverseGamma"):
+        _, _, section = text.partition(f"### `{name}`\n")
+        table = section.partition("\n### ")[0]
+        assert all(
+            f"| `{n}` | " in table
+            for n in vars(getattr(bk, name))
+            if not n.startswith("_") and n.islower() and isinstance(vars(getattr(bk, name))[n], types.FunctionType)
+        )
 
 
 def test_what_is_offered_is_there():
