@@ -160,15 +160,16 @@ NormalRow::NormalRow(const NormalColumns& columns, size_t n_states)
       rows_(std::make_shared<const NormalRows>(&columns, n_states)) {}
 
 double NormalRow::score(const double* cells, double* likelihoods, double* logs) const {
-    Buffer<double> own, e, room;
-    own.resize(n_states + 3), e.resize(n_states + 3), room.resize(rows_->room());
-    std::vector<NumberColumn> columns;
-    for (size_t j = 0; j < n_columns; ++j) columns.push_back({cells + j, 1});
-    double top = 0;
-    state_loops().normal_logs(columns.data(), 1, rows_->tables(), room.data(), own.data());
-    state_loops().likelihoods(own.data(), 1, n_states, false, e.data(), &top);
-    std::copy_n(e.data(), n_states, likelihoods);
-    std::copy_n(own.data(), n_states, logs);
+    const size_t row = n_states + 3;  // the loops write whole registers
+    Buffer<double> memory;
+    memory.resize(2 * row + rows_->room());
+    double *own = memory.data(), *e = own + row, *room = e + row, top = 0;
+    std::vector<NumberColumn> columns(n_columns);
+    for (size_t j = 0; j < n_columns; ++j) columns[j] = {cells + j, 1};
+    state_loops().normal_logs(columns.data(), 1, rows_->tables(), room, own);
+    state_loops().likelihoods(own, 1, n_states, false, e, &top);
+    std::copy_n(e, n_states, likelihoods);
+    std::copy_n(own, n_states, logs);
     return top;
 }
 
