@@ -2,7 +2,7 @@
 #include "ensemble.hpp"
 
 #include <cmath>
-#include <cstring>
+#include <functional>
 
 #include "arrays.hpp"
 
@@ -65,43 +65,32 @@ Rows rows_of(const Uint32s& labels, int64_t n_classes, const OptionalVector& wei
     return rows;
 }
 
-template <class T>
-void append(std::vector<T>& to, const std::vector<T>& from) {
-    to.insert(to.end(), from.begin(), from.end());
+// A part of each, side by side; where those of each begin, and the end.
+template <class All, class Part>
+nb::object joined(const All& all, Part part) {
+    size_t size = 0;
+    for (const auto& one : all) size += std::invoke(part, one).size();
+    const auto made = empty<typename std::decay_t<std::invoke_result_t<Part, decltype(all[0])>>::value_type>(size);
+    auto* to = made.data;
+    for (const auto& one : all) to = std::copy(std::invoke(part, one).begin(), std::invoke(part, one).end(), to);
+    return made.array;
+}
+template <class All, class Part>
+nb::object starts_of(const All& all, Part part) {
+    const auto made = zeros<int64_t>(all.size() + 1);
+    for (size_t i = 0; i < all.size(); ++i)
+        made.data[i + 1] = made.data[i] + static_cast<int64_t>(std::invoke(part, all[i]).size());
+    return made.array;
 }
 
-// Counts, and trees with theirs, one after the other.
-struct FlatCounts {
-    std::vector<int64_t> pairs{0};
-    SparseCounts all{{}, {}, {}};
-
-    void add(const SparseCounts& counts) {
-        append(all.start, counts.start);
-        append(all.label, counts.label);
-        append(all.count, counts.count);
-        pairs.push_back(static_cast<int64_t>(all.label.size()));
-    }
-};
-
-struct Flat {
-    std::vector<int64_t> nodes{0};
-    std::vector<int32_t> first_child, n_children;
-    std::vector<uint32_t> value;
-    FlatCounts counts;
-
-    void add(const Trie& trie) {
-        append(first_child, trie.first_child);
-        append(n_children, trie.n_children);
-        append(value, trie.value);
-        counts.add(trie.counts);
-        nodes.push_back(static_cast<int64_t>(value.size()));
-    }
-    nb::tuple arrays() const {
-        return nb::make_tuple(copy_to_array(nodes), copy_to_array(counts.pairs), copy_to_array(first_child),
-                              copy_to_array(n_children), copy_to_array(value), copy_to_array(counts.all.start),
-                              copy_to_array(counts.all.label), copy_to_array(counts.all.count));
-    }
-};
+nb::tuple joined_trees(const std::vector<const Trie*>& trees) {
+    std::vector<const SparseCounts*> counts;
+    for (const Trie* tree : trees) counts.push_back(&tree->counts);
+    return nb::make_tuple(starts_of(trees, &Trie::value), starts_of(counts, &SparseCounts::label),
+                          joined(trees, &Trie::first_child), joined(trees, &Trie::n_children),
+                          joined(trees, &Trie::value), joined(counts, &SparseCounts::start),
+                          joined(counts, &SparseCounts::label), joined(counts, &SparseCounts::count));
+}
 
 // The same arrays, as they come back.
 using FlatTrees = std::tuple<Int64s, Int64s, Int32s, Int32s, Uint32s, Int32s, Cells<uint16_t, 1>, Cells<float, 1>>;
@@ -155,31 +144,23 @@ nb::tuple py_learn_backoff(const CodeBlock& codes, const Cells<int64_t, 2>& size
             need(held[f * levels + d] > 0 && std::isfinite(held[f * levels + d]),
                  "m holds what is no finite number above zero");
     const auto factors = zeros<double>(rows.n_asked, rows.n_classes, families.n_columns);
-    Flat trees;
+    std::vector<Learned> learned;
+    without_lock(
+        [&] { learn_families(rows, families.all, families.n_members, held, levels, learned, factors.data, t); });
     const auto m = zeros<double>(n_families, levels);
-    FlatCounts counts;
-    std::vector<int64_t> entries{0};
-    std::vector<int32_t> first_entry, n_entries;
-    std::vector<uint32_t> entry;
-    without_lock([&] {
-        std::vector<Learned> learned;
-        learn_families(rows, families.all, families.n_members, held, levels, learned, factors.data, t);
-        for (size_t f = 0; f < learned.size(); ++f) {
-            std::copy(learned[f].m.begin(), learned[f].m.end(), m.data + f * levels);
-            trees.add(learned[f].contexts);
-            append(first_entry, learned[f].first_entry);
-            append(n_entries, learned[f].n_entries);
-            append(entry, learned[f].entry);
-            counts.add(learned[f].counts);
-            entries.push_back(static_cast<int64_t>(entry.size()));
-            learned[f] = {};
-        }
-    });
-    return nb::make_tuple(factors.array,
-                          nb::make_tuple(m.array, trees.arrays(), copy_to_array(entries), copy_to_array(counts.pairs),
-                                         copy_to_array(first_entry), copy_to_array(n_entries), copy_to_array(entry),
-                                         copy_to_array(counts.all.start), copy_to_array(counts.all.label),
-                                         copy_to_array(counts.all.count)));
+    std::vector<const Trie*> trees;
+    std::vector<const SparseCounts*> counts;
+    for (const Learned& one : learned) {
+        std::copy(one.m.begin(), one.m.end(), m.data + trees.size() * levels);
+        trees.push_back(&one.contexts);
+        counts.push_back(&one.counts);
+    }
+    return nb::make_tuple(
+        factors.array, nb::make_tuple(m.array, joined_trees(trees), starts_of(learned, &Learned::entry),
+                                      starts_of(counts, &SparseCounts::label), joined(learned, &Learned::first_entry),
+                                      joined(learned, &Learned::n_entries), joined(learned, &Learned::entry),
+                                      joined(counts, &SparseCounts::start), joined(counts, &SparseCounts::label),
+                                      joined(counts, &SparseCounts::count)));
 }
 
 nb::object py_score_backoff(const CodeBlock& codes, const Cells<int64_t, 2>& sizes, const Cells<int32_t, 3>& parents,
@@ -254,28 +235,27 @@ std::vector<Column> learned_columns_of(const Arrays& arrays, const Int64s& sizes
 nb::tuple said_and_learned(const std::vector<Chain>& chains, const std::vector<std::vector<double>>& h, size_t n_asked,
                            size_t C) {
     const auto log_sum = zeros<double>(n_asked, C), sum = zeros<double>(n_asked, C);
-    Flat trees;
-    std::vector<int64_t> step_start{0};
-    std::vector<int32_t> step_column;
-    std::vector<double> step_m, step_cuts;
+    std::vector<Step> steps;
+    std::vector<const Trie*> trees;
     for (size_t b = 0; b < chains.size(); ++b) {
         for (size_t i = 0; i < h[b].size(); ++i) {
             if (h[b][i] <= 0) continue;
             log_sum.data[i] += std::log(h[b][i]);
             sum.data[i] += h[b][i];
         }
-        for (const Step& step : chains[b].steps) {
-            step_column.push_back(step.column);
-            step_m.push_back(step.m);
-            step_cuts.insert(step_cuts.end(), step.cuts, step.cuts + kMostCuts);
-        }
-        step_start.push_back(static_cast<int64_t>(step_column.size()));
-        trees.add(chains[b].contexts);
+        steps.insert(steps.end(), chains[b].steps.begin(), chains[b].steps.end());
+        trees.push_back(&chains[b].contexts);
     }
-    nb::object cuts = copy_to_array(step_cuts).attr("reshape")(step_column.size(), kMostCuts);
-    return nb::make_tuple(log_sum.array, sum.array,
-                          nb::make_tuple(copy_to_array(step_start), copy_to_array(step_column), copy_to_array(step_m),
-                                         cuts, trees.arrays()));
+    const auto column = empty<int32_t>(steps.size());
+    const auto m = empty<double>(steps.size()), cuts = empty<double>(steps.size(), kMostCuts);
+    for (size_t s = 0; s < steps.size(); ++s) {
+        column.data[s] = steps[s].column;
+        m.data[s] = steps[s].m;
+        std::copy_n(steps[s].cuts, kMostCuts, cuts.data + s * kMostCuts);
+    }
+    return nb::make_tuple(
+        log_sum.array, sum.array,
+        nb::make_tuple(starts_of(chains, &Chain::steps), column.array, m.array, cuts.array, joined_trees(trees)));
 }
 
 nb::tuple py_learn_chains(const Arrays& arrays, const Int64s& sizes, const Uint32s& labels, int64_t n_classes,
