@@ -79,30 +79,15 @@ namespace {
 
 constexpr double kGrid[] = {0.5, 2, 8, 32, 128, 512};
 constexpr size_t kChoices = std::size(kGrid);
-constexpr double kTiny = 1e-200;  // products are turned into logarithms before they vanish
 
 // The m of the grid with the largest Σ weight · ln p.
 class Choice {
 public:
-    Choice() { std::fill(product_, product_ + kChoices, 1.0); }
-
     // What is left of count and total without the row, and the probability in the context above.
     void add(double a, double b, double p, double weight) {
         double ratio[kChoices];
         for (size_t g = 0; g < kChoices; ++g) ratio[g] = (a + kGrid[g] * p) / (b + kGrid[g]);
-        if (weight == 1.0) {
-            double least = 1;
-            for (size_t g = 0; g < kChoices; ++g) {
-                product_[g] *= ratio[g];
-                least = std::min(least, product_[g]);
-            }
-            if (least < kTiny)
-                for (size_t g = 0; g < kChoices; ++g) {
-                    sums_[g] += std::log(product_[g]);
-                    product_[g] = 1;
-                }
-            return;
-        }
+        if (weight == 1.0) return logs_.multiply(ratio);
         std::copy(ratio, ratio + kChoices, ratios_ + waiting_ * kChoices);
         weights_[waiting_] = weight;
         if (++waiting_ == kWaiting) take_logarithms();
@@ -110,12 +95,8 @@ public:
 
     double best() {
         take_logarithms();
-        size_t best = 0;
-        for (size_t g = 0; g < kChoices; ++g) {
-            sums_[g] += std::log(product_[g]);
-            if (sums_[g] > sums_[best]) best = g;
-        }
-        return kGrid[best];
+        logs_.close();
+        return kGrid[std::max_element(logs_.sums, logs_.sums + kChoices) - logs_.sums];
     }
 
 private:
@@ -127,11 +108,12 @@ private:
         std::fill(ratios_ + waiting_ * kChoices, ratios_ + n, 1.0);
         loops().logarithms(ratios_, n, logs);
         for (size_t i = 0; i < waiting_; ++i)
-            for (size_t g = 0; g < kChoices; ++g) sums_[g] += weights_[i] * logs[i * kChoices + g];
+            for (size_t g = 0; g < kChoices; ++g) logs_.sums[g] += weights_[i] * logs[i * kChoices + g];
         waiting_ = 0;
     }
 
-    double sums_[kChoices] = {}, product_[kChoices], ratios_[kWaiting * kChoices], weights_[kWaiting];
+    LogSums<kChoices> logs_;
+    double ratios_[kWaiting * kChoices], weights_[kWaiting];
     size_t waiting_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "ensemble.hpp"
+#include "support/log_products.hpp"
 #include "support/parallel.hpp"
 
 namespace bayeskit {
@@ -124,7 +125,6 @@ private:
 
 constexpr double kChoices[] = {1, 4, 16};
 constexpr size_t kM = std::size(kChoices);
-constexpr double kTiny = 1e-200;
 constexpr double kGain = 1e-9;
 constexpr size_t kFewClasses = 8;
 constexpr size_t kRemembered = 1 << 14;  // values times classes whose factors are held
@@ -154,11 +154,11 @@ public:
         double best = kGain;
         size_t best_candidate = SIZE_MAX, best_m = 0;
         for (size_t j = 0; j < candidates.together; ++j) {
-            double gains[kM] = {};
+            LogSums<kM> gains;
             if (!gain(candidates, d * candidates.together + j, gains)) continue;
             for (size_t i = 0; i < kM; ++i)
-                if (gains[i] > best) {
-                    best = gains[i];
+                if (gains.sums[i] > best) {
+                    best = gains.sums[i];
                     best_candidate = d * candidates.together + j;
                     best_m = i;
                 }
@@ -172,29 +172,6 @@ public:
     }
 
 private:
-    // Products of factors, turned into a sum of logarithms before they vanish or overflow.
-    struct Gains {
-        double* sums;
-        double product[kM];
-
-        explicit Gains(double* gains) : sums(gains) { std::fill(product, product + kM, 1.0); }
-        void multiply(const double* factor) {
-            double least = 1, most = 1;
-            for (size_t c = 0; c < kM; ++c) {
-                product[c] *= factor[c];
-                least = std::min(least, product[c]);
-                most = std::max(most, product[c]);
-            }
-            if (least < kTiny || most > 1 / kTiny) {
-                close();
-                std::fill(product, product + kM, 1.0);
-            }
-        }
-        void close() {
-            for (size_t c = 0; c < kM; ++c) sums[c] += std::log(product[c]);
-        }
-    };
-
     static std::vector<uint32_t> chosen(const Rows& rows, const uint8_t* part) {
         std::vector<uint32_t> found;
         for (size_t r = 0; r < rows.n; ++r)
@@ -205,7 +182,7 @@ private:
     size_t cell(size_t i) const { return value_[i] * C_ + label_[i]; }
 
     // Σ ln p' − ln p over the part for each m, each row left out; false where the candidate splits nothing.
-    bool gain(const Candidates& candidates, size_t candidate, double* sums) {
+    bool gain(const Candidates& candidates, size_t candidate, LogSums<kM>& gains) {
         read_values(columns_[candidates.column[candidate]], candidates.cuts + candidate * kMostCuts, groups_.rows,
                     value_.data());
         bool splits = false;
@@ -213,14 +190,13 @@ private:
             for (size_t i = groups_.start[g] + 1; i < groups_.start[g + 1] && !splits; ++i)
                 splits = value_[i] != value_[groups_.start[g]];
         if (!splits) return false;
-        Gains gains(sums);
         for (size_t g = 0; g < groups_.size(); ++g) add_group(groups_.start[g], groups_.start[g + 1], gains);
         gains.close();
         return true;
     }
 
     // Rows of one group, value and class have one factor: in large groups it is made once.
-    void add_group(size_t first, size_t last, Gains& gains) {
+    void add_group(size_t first, size_t last, LogSums<kM>& gains) {
         constexpr size_t kMany = 12;
         count_rows(first, last);
         const bool many = last - first >= kMany && !factor_of_.empty();

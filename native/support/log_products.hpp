@@ -1,7 +1,8 @@
-// Products of factors, of which a logarithm is taken several at a time.
+// Products of factors, whose logarithms are taken of several at a time.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "simd/loops.hpp"
@@ -32,6 +33,28 @@ private:
     const size_t most_;
     std::vector<double> product_, log_;
     size_t n_factors_ = 0;
+};
+
+// Σ ln of N factors each, multiplied until their products might vanish or overflow.
+template <size_t N>
+struct LogSums {
+    double sums[N] = {}, product[N];
+
+    LogSums() { std::fill(product, product + N, 1.0); }
+    void multiply(const double* factor) {
+        constexpr double kTiny = 1e-200;
+        double least = 1, most = 1;
+        for (size_t i = 0; i < N; ++i) {
+            product[i] *= factor[i];
+            least = std::min(least, product[i]);
+            most = std::max(most, product[i]);
+        }
+        if (least < kTiny || most > 1 / kTiny) close();
+    }
+    void close() {
+        for (size_t i = 0; i < N; ++i) sums[i] += std::log(product[i]);
+        std::fill(product, product + N, 1.0);
+    }
 };
 
 }  // namespace bayeskit
