@@ -63,7 +63,7 @@ def documents(table: pd.DataFrame) -> None:
     """Accuracy by number of documents learned."""
     print("documents", DOCUMENTS)
     for recipe, repeats in (("set_of_words", 3), ("multinomial", 3), ("complement", 3), ("fast", 3), ("auto", 1)):
-        curve = learning_curve(bk.TextClassifier(recipe), *by_date(table), DOCUMENTS, repeats)
+        curve = learning_curve(bk.TextClassifier(recipe), *by_date(table), sizes=DOCUMENTS, repeats=repeats)
         print(recipe, [round(a, 3) for a in curve["accuracy"]], flush=True)
 
 

@@ -471,7 +471,7 @@ def mistake_probability(model: Any, boundaries: Sequence[float] | None = None) -
     cuts = None if boundaries is None else _check_boundaries(boundaries)
     classes, prior = np.asarray(model.classes_).tolist(), logspace.exp(params.log_prior)
     if hasattr(params, "normal"):  # multivariate, of one column
-        _check_one_column([name for name in params.columns if name not in params.silent])
+        _check_one_column([name for name in params.columns if name not in params.unused])
         i = int(np.flatnonzero(params.normal.spread.used)[0])
         mean, variance = params.normal.mean[:, i], np.array([c[i, i] for c in params.normal.covariance])
         return line_mistake(NormalDensities(mean, np.sqrt(variance)), prior, classes, cuts)

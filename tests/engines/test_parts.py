@@ -189,7 +189,7 @@ def test_records_in_any_order_and_in_any_tree_give_the_tally_of_all():
     task, parts, records = counted()
     expected = local.collect(open_source(TABLE, "y"), FRAME_SCHEMA, PLAN)
     assert Ledger.of(parts, []).close(records[::-1], task, None) == expected
-    nodes = [Counted.together(records[2:][::-1]), Counted.together(records[:2])]
+    nodes = [Counted.merge(records[2:][::-1]), Counted.merge(records[:2])]
     assert Ledger.of(parts, []).close(nodes, task, None) == expected
 
 
@@ -198,7 +198,7 @@ def test_a_part_that_comes_twice_is_refused_by_name():
     with pytest.raises(LostParts, match=r"part 1 \(rows from 1 on\) came back more than once"):
         Ledger.of(parts, []).close([*records, records[1]], task, None)
     with pytest.raises(LostParts, match="more than once"):
-        Ledger.of(parts, []).close([Counted.together([records[0], records[0]]), *records[1:]], task, None)
+        Ledger.of(parts, []).close([Counted.merge([records[0], records[0]]), *records[1:]], task, None)
 
 
 def test_lost_parts_are_named_and_never_merged_around():

@@ -45,10 +45,10 @@ def test_a_model_that_would_hold_cuts_or_a_tree_is_fitted_anew(model):
 def test_documents_are_added_where_nothing_is_fitted_to_them():
     texts = ["red apple", "green pear", "blue sea", "deep sea", "red cherry", "salt sea"] * 6
     labels = ["fruit", "fruit", "water", "water", "fruit", "water"] * 6
-    rows = texts, labels, texts, labels, [6, 24]
-    assert bk.learning_curve(bk.TextClassifier("multinomial"), *rows).added == ("TextClassifier",)
-    assert bk.learning_curve(bk.TextClassifier("multinomial", min_df=2), *rows).added == ()
-    assert bk.learning_curve(bk.TextClassifier("tfidf"), *rows).added == ()
+    rows = texts, labels, texts, labels
+    assert bk.learning_curve(bk.TextClassifier("multinomial"), *rows, sizes=[6, 24]).added == ("TextClassifier",)
+    assert bk.learning_curve(bk.TextClassifier("multinomial", min_df=2), *rows, sizes=[6, 24]).added == ()
+    assert bk.learning_curve(bk.TextClassifier("tfidf"), *rows, sizes=[6, 24]).added == ()
 
 
 def test_several_models_learn_the_same_rows():

@@ -72,12 +72,12 @@ def documents():
 def test_more_documents_teach_more(documents):
     texts, labels = documents
     parts = texts[:300], labels[:300], texts[300:], labels[300:]
-    curve = learning_curve(bk.TextClassifier("multinomial"), *parts, [10, 50, 300], repeats=3)
+    curve = learning_curve(bk.TextClassifier("multinomial"), *parts, sizes=[10, 50, 300], repeats=3)
     assert curve["rows"] == [10, 50, 300]
     assert curve["accuracy"][0] < curve["accuracy"][-1]
     assert len(curve["spread"]) == 3
     with pytest.raises(BayesError, match="sizes"):
-        learning_curve(bk.TextClassifier("multinomial"), *parts, [10, 301])
+        learning_curve(bk.TextClassifier("multinomial"), *parts, sizes=[10, 301])
 
 
 def test_a_vocabulary_curve_equals_fits_on_these_words(documents):

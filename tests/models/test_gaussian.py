@@ -300,7 +300,7 @@ def test_odd_columns_and_classes_have_a_defined_answer():
     odd = np.vstack([odd, odd[:1]])
     y = np.append(y, "alone")
     model = bk.GaussianBayes().fit(odd, y)
-    assert model.params_.silent == {"x3", "x4"} or len(model.params_.silent) == 2
+    assert model.params_.unused == {"x3", "x4"} or len(model.params_.unused) == 2
     assert np.isfinite(model.predict_proba(odd)).all()
     wide = bk.GaussianBayes("shrunk").fit(np.random.default_rng(0).normal(size=(10, 40)), list("ab") * 5)
     assert np.isfinite(wide.predict_proba(np.zeros((1, 40)))).all()

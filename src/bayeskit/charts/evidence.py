@@ -44,8 +44,8 @@ def _steps(record: Any) -> Waterfall:
         head = f"{why} (probability {format_probability(record.probability)})"
         remark = "; ".join(c.sentence for c in record.ruled_out)
         spoken = [c for c in record.by_size if c.state != "unused"]
-        parts = [(f"{c.column} {c.shown}", c.log_odds) for c in spoken]
-        short = {f"{c.column} {c.shown}": _label(c.column, c.shown) for c in spoken}
+        parts = [(f"{c.column} {c.display_value}", c.log_odds) for c in spoken]
+        short = {f"{c.column} {c.display_value}": _label(c.column, c.display_value) for c in spoken}
         if record.undecidable:
             head, parts = f"{record.predicted} by the prior alone", []
             remark = f"The row is impossible under every class. {remark}"

@@ -204,7 +204,7 @@ def select_columns(source: Any, model: Any, keep: list[str], *, numbers: bool = 
     source = reads._with_all_columns(source) if hasattr(reads, "_with_all_columns") else source
     with naming_the_file(source):
         used: Any = for_schema(source, reads.schema_, values, ())
-    asked = dict(used.asked)
+    asked = dict(used.columns_to_read)
     for name, theirs in reads.schema_.locate(list(source.kinds), source.named).items() if numbers else ():
         if asked[theirs] is None and values.get(name) and all(type(value) in (int, float) for value in values[name]):
             asked[theirs] = "float"

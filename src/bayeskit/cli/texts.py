@@ -93,13 +93,13 @@ def open_with_columns(model: Any, data: Sequence[str], rows: RowOptions, reading
         keep = columns_to_keep(source.name, keep, columns)
         source = source.keeping(keep)
 
-    def kept(batch: Any) -> dict[str, Any]:
+    def cells_to_keep(batch: Any) -> dict[str, Any]:
         names = (["file"] if "file" in batch.columns else []) + keep
         if rows.keep_all and not names:  # the line itself
             return {"text": _as_text(batch.columns["text"])}
         return {name: batch.cells_of(name) for name in names}
 
-    return source, kept
+    return source, cells_to_keep
 
 
 def _as_text(lines: Any) -> Any:

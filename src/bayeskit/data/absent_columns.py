@@ -97,9 +97,9 @@ class WithAbsent(ReadThrough):
         """Return the kinds of the source; absent columns have no kind."""
         return {**self.source.kinds, **dict.fromkeys(self.absent, "null")}
 
-    def reading(self, asked: Mapping[str, Kind | None]) -> Self:
+    def reading(self, columns_to_read: Mapping[str, Kind | None]) -> Self:
         """Return a source restricted to these columns."""
-        return super().reading({name: kind for name, kind in asked.items() if name not in self.absent})
+        return super().reading({name: kind for name, kind in columns_to_read.items() if name not in self.absent})
 
     def watched(self, watch: Callable[[Progress], None] | None) -> Self:
         """Return a source that reports its progress to ``watch``."""

@@ -117,8 +117,8 @@ class Narrowing(Source, Protocol):
     """A source that can restrict its columns and the kinds it reads them as."""
 
     @property
-    def asked(self) -> Mapping[str, Kind | None] | None: ...
-    def reading(self, asked: Mapping[str, Kind | None]) -> Source: ...
+    def columns_to_read(self) -> Mapping[str, Kind | None] | None: ...
+    def reading(self, columns_to_read: Mapping[str, Kind | None]) -> Source: ...
 
 
 def first_rows(source: Any) -> Batch | None:
@@ -191,7 +191,7 @@ def for_schema(
     source: Source, schema: Schema, values: Mapping[str, Iterable[Value]], classes: Iterable[Value]
 ) -> Source:
     """Restrict a source to the columns of the schema, read as the kinds it expects: text stays text in every file."""
-    if not isinstance(source, Narrowing) or source.asked is not None:
+    if not isinstance(source, Narrowing) or source.columns_to_read is not None:
         return source
     asked: dict[str, Kind | None] = {}
     for name, theirs in schema.locate(list(source.kinds), source.named).items():
@@ -246,7 +246,7 @@ class HasHead:
     head: Any
     target: str | None
     weight: str | None
-    asked: Mapping[str, Kind | None] | None
+    columns_to_read: Mapping[str, Kind | None] | None
     kinds: Any
     _subject: Any = "the frame"  # of messages
 
@@ -262,15 +262,15 @@ class HasHead:
         check_weight_column(name, self.head, self.target)
         return self._copy(weight=name)
 
-    def reading(self, asked: Mapping[str, Kind | None]) -> Self:
+    def reading(self, columns_to_read: Mapping[str, Kind | None]) -> Self:
         """Return a source restricted to these columns, read as these kinds (None: as inferred)."""
-        return self._copy(asked=dict(asked))
+        return self._copy(columns_to_read=dict(columns_to_read))
 
     @property
     def columns_read(self) -> list[str]:
         """Return the names of the columns that are read, the target and the weight among them."""
         beside = [name for name in (self.target, self.weight) if name is not None]
-        return list(dict.fromkeys([*(self.kinds if self.asked is None else self.asked), *beside]))
+        return list(dict.fromkeys([*(self.kinds if self.columns_to_read is None else self.columns_to_read), *beside]))
 
     def to_batch(self, columns: dict[str, Column], n_rows: int, start: int) -> Batch:
         """Return rows with their labels and weights taken out of the columns."""
@@ -356,13 +356,15 @@ class ReadThrough:
         return in_one_state(self.source)
 
     @property
-    def asked(self) -> Mapping[str, Kind | None] | None:
+    def columns_to_read(self) -> Mapping[str, Kind | None] | None:
         """Return the columns in use, if the source can be restricted."""
-        return self.source.asked if isinstance(self.source, Narrowing) else {}
+        return self.source.columns_to_read if isinstance(self.source, Narrowing) else {}
 
-    def reading(self, asked: Mapping[str, Kind | None]) -> Self:
+    def reading(self, columns_to_read: Mapping[str, Kind | None]) -> Self:
         """Return a source restricted to these columns."""
-        return replace(self, source=self.source.reading(asked)) if isinstance(self.source, Narrowing) else self
+        return (
+            replace(self, source=self.source.reading(columns_to_read)) if isinstance(self.source, Narrowing) else self
+        )
 
     def batches(self) -> Iterator[Batch]:
         """Yield the rows of the source."""

@@ -148,7 +148,7 @@ def add_columns(part: Any, work: Work) -> Any:
 
 def _tree(records: Sequence[Any]) -> Any:
     """Merge records in order, with tasks of a few records each."""
-    together = _dask().delayed(Counted.together)
+    together = _dask().delayed(Counted.merge)
     while True:
         records = [together([records[i] for i in group]) for group in groups(len(records), FAN_IN)]
         if len(records) == 1:

@@ -143,7 +143,7 @@ class ClusterFrame(HasHead, ABC):
     engine: Any
     target: str | None = None
     weight: str | None = None
-    asked: Mapping[str, Kind | None] | None = None
+    columns_to_read: Mapping[str, Kind | None] | None = None
     named: bool = True
     passes: list[int] = field(default_factory=list, compare=False, repr=False)
 

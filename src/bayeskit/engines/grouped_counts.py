@@ -107,7 +107,7 @@ class GroupedCounts:
         x = self.number(name)
         if role.cuts is None:
             return x
-        leaves = [syntax.whole(i) for i in range(len(role.cuts) + 1)]
+        leaves = [syntax.integer(i) for i in range(len(role.cuts) + 1)]
         return syntax.case([(syntax.is_null(x), syntax.null())], syntax.interval(x.copy(), role.cuts, leaves))
 
     def number(self, name: str) -> Node:
@@ -245,7 +245,7 @@ class GroupedCounts:
         coded = [name for name in names if name in schema.coded]
         alone = [Request("families", tuple(coded))] if request.kind != "families" and coded else []
         tally = local.collect_part(source, schema, Plan(*alone, narrowed), memory_limit=self.memory_limit)
-        tally = whole(tally) if self.weight_scale is None else tally
+        tally = with_integer_counts(tally) if self.weight_scale is None else tally
         return replace(tally, statistics={request.kind: tally.statistics[request.kind]})  # alone, only to keep values
 
     def _cells(self, name: str, column: pa.ChunkedArray) -> Any:
@@ -301,7 +301,7 @@ def _limbs(x: Node) -> dict[str, Node]:
     return {HIGH: high, LOW: syntax.cast(syntax.times(rest, syntax.number(2.0**53)), "bigint")}
 
 
-def whole(tally: Tally) -> Tally:
+def with_integer_counts(tally: Tally) -> Tally:
     """Convert counts that were read as weights to integers."""
     statistics = cast_counts(tally.statistics, np.int64)
     return Tally(replace(tally.space, weighted=False), tally.class_counts.astype(np.int64), statistics)
@@ -611,7 +611,7 @@ class _Query:
     def _value(self, one: Sum, parts: tuple[str, ...]) -> Node:
         """Return the summand of a row."""
         product = "p" + "".join(parts) if len(parts) > 1 else "".join(parts)
-        return self._where(one, _of(product) if parts else syntax.whole(1))
+        return self._where(one, _of(product) if parts else syntax.integer(1))
 
     def _where(self, one: Sum, value: Node) -> Node:
         """Return NULL where a required cell is missing."""
@@ -655,5 +655,5 @@ def _fenced(counts: GroupedCounts, columns: Sequence[tuple[str, Node]], step: No
     """Add a step that PostgreSQL does not inline, so that columns are computed once."""
     select = over([syntax.named(node, name) for name, node in columns], step)
     if counts.source.database.dialect.fences:
-        select.set("offset", exp.Offset(expression=syntax.whole(0)))
+        select.set("offset", exp.Offset(expression=syntax.integer(0)))
     return select

@@ -26,7 +26,7 @@ def collect(
 
     Raise an error for a plan that needs more than ``memory_limit`` bytes (2 GB by default).
     """
-    return settled(collect_part(source, schema, plan, n_threads=n_threads, memory_limit=memory_limit))
+    return check_totals(collect_part(source, schema, plan, n_threads=n_threads, memory_limit=memory_limit))
 
 
 def collect_part(
@@ -49,10 +49,10 @@ def collect_part(
 
 def count_blocks(blocks: Iterable[Block], encoder: Encoder, plan: Plan, memory_limit: float | None = None) -> Tally:
     """Count encoded blocks, for models that read rows once and count them many times."""
-    return settled(_count(blocks, encoder, plan, memory_limit, None))
+    return check_totals(_count(blocks, encoder, plan, memory_limit, None))
 
 
-def settled(tally: Tally) -> Tally:
+def check_totals(tally: Tally) -> Tally:
     """Check the tally of all rows; raise an error if it is empty or its sums overflowed."""
     if not tally.class_counts.any():
         if tally.weighted:

@@ -49,7 +49,7 @@ class Counted:
     unlabeled: int = 0
 
     @classmethod
-    def together(cls, records: Sequence[Counted]) -> Counted:
+    def merge(cls, records: Sequence[Counted]) -> Counted:
         """Merge the records of several parts, in order of their numbers."""
         if len(records) == 1:
             return records[0]
@@ -151,12 +151,12 @@ class Ledger:
         self._check_numbers([number for number, _ in parts])
         self._check_rows(dict(parts))
         nothing = Counted((), Tally.empty(task.schema, task.plan).to_bytes())
-        whole = Counted.together(records) if records else nothing
+        whole = Counted.merge(records) if records else nothing
         tally = Tally.from_bytes(whole.tally)
         if task.max_categories is not None:
             local.check_categories(tally.space, task.max_categories)
         tell_unlabeled(whole.unlabeled, sum(rows for _, rows in parts), source)
-        return local.settled(tally)
+        return local.check_totals(tally)
 
     def _check_numbers(self, numbers: Sequence[int]) -> None:
         seen = Counter(numbers)

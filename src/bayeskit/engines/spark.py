@@ -218,7 +218,7 @@ def merging(records: pa.Table) -> pa.Table:
     failed = [row for row in rows if row["error"] is not None]
     if failed:
         return pa.Table.from_pylist(failed[:1], schema=records.schema)
-    return pa.Table.from_batches([_batch(Counted.together([_record(row) for row in rows]), None)])
+    return pa.Table.from_batches([_batch(Counted.merge([_record(row) for row in rows]), None)])
 
 
 def adding(work: Any, names: Sequence[str]) -> MapBatches:

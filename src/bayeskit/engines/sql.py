@@ -127,7 +127,7 @@ class PushDown:
         rows.check_passes(counts.n_rows)
         if self.max_categories is not None:
             local.check_categories(tally.space, self.max_categories)
-        return local.settled(tally)
+        return local.check_totals(tally)
 
     def _counted(self, counts: GroupedCounts, plan: Plan, labeled: LabeledRows | None) -> Tally:
         schema = counts.schema

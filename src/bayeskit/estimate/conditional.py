@@ -98,7 +98,7 @@ class ConditionalTable:
         for d, (n, pseudo, unit) in enumerate(zip(self.contexts.counts, self.pseudo, units, strict=True)):
             uniform = 1 / max(n.shape[1] - is_gone, 1)
             lower = levels[-1][self.contexts.above[d - 1]] if d else np.full(n.shape, uniform)
-            levels.append(_estimate(n, pseudo, lower, d, self.backs_off, unit, is_gone, of_other))
+            levels.append(_estimate(n, pseudo, lower, d, self.backs_off, unit, is_gone=is_gone, of_other=of_other))
         return tuple(levels)
 
     @cached_property
@@ -197,6 +197,7 @@ def _estimate(
     level: int,
     backs_off: bool,
     unit: float,
+    *,
     is_gone: bool = False,
     of_other: bool = False,
 ) -> Floats:

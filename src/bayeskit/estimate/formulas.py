@@ -171,7 +171,7 @@ class WrittenFactor:
     given: tuple[tuple[str, ...], ...] = ()
     absent: bool = False
 
-    def given_in(self, i: int) -> tuple[str, ...]:
+    def condition_of(self, i: int) -> tuple[str, ...]:
         """Return the cells in the condition beside class i."""
         return self.given[i] if self.given else ()
 

@@ -325,8 +325,9 @@ def cross_validate(
         board.add(codes[test], chosen, log_posterior[truth], brier(probabilities[test], codes[test]), tested, lost)
         baseline.add_shares(counts / counts.sum(), codes[test], tested, lost)
     method = f"{folds}-fold cross-validation" + (" by groups" if given.groups is not None else "")
-    rows = (probabilities, n_undecidable, (), codes, weights)
-    return build_evaluation(method, table.target, classes, board, baseline, *rows)
+    return build_evaluation(
+        method, table.target, classes, board, baseline, probabilities, n_undecidable, truth=codes, weights=weights
+    )
 
 
 SAME = "These are the rows that the model learned: each is predicted by the model without it."
@@ -443,8 +444,8 @@ def evaluate_held_out(model: Any, source: Source) -> Evaluation:
     shares = reads.tally_.class_counts / reads.tally_.class_counts.sum()
     target = reads.schema_.target.name
     weights = np.concatenate(weighing) if is_weighed else None
-    undecidable = int(impossible.sum())
-    return evaluate_predictions("held-out rows", target, known, shares, true, log_posterior, said, undecidable, weights)
+    found: dict[str, Any] = {"n_undecidable": int(impossible.sum()), "weights": weights}
+    return evaluate_predictions("held-out rows", target, known, shares, true, log_posterior, said, **found)
 
 
 def evaluate_predictions(
@@ -455,6 +456,7 @@ def evaluate_predictions(
     true: Sequence[Value],
     log_posterior: Floats,
     said: Sequence[Value],
+    *,
     n_undecidable: int = 0,
     weights: Floats | None = None,
 ) -> Evaluation:

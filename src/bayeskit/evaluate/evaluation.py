@@ -260,6 +260,7 @@ def build_evaluation(
     baseline: Scoreboard,
     probabilities: Floats,
     n_undecidable: int,
+    *,
     held: tuple[str, ...] = (),
     truth: Array | None = None,
     weights: Floats | None = None,

@@ -128,6 +128,7 @@ def learning_curve(
     y: Any,
     X_test: Any = None,
     y_test: Any = None,
+    *,
     sizes: Sequence[int] | None = None,
     repeats: int = 1,
     random_state: int = 0,
@@ -146,8 +147,9 @@ def learning_curve(
         By default a stratified third of the rows is held out.
     sizes : sequence of int, optional
         By default doublings up to all rows.
-    repeats : int
-    random_state : int
+    repeats : int, default=1
+        Number of draws of the training sets.
+    random_state : int, default=0
 
     Returns
     -------

@@ -39,6 +39,7 @@ def leave_one_out(
     left_out: LeftOut,
     blocks: Iterable[Block],
     tally: Tally,
+    *,
     choose: Callable[[Floats, Block], Array] | None = None,
     undecidable: str = "prior",
     temperature: float = 1.0,
@@ -92,8 +93,10 @@ def leave_one_out(
         raise BayesError(NO_ROWS)
     whole = parts[0] if len(parts) == 1 else np.concatenate(parts)
     weights: Floats | None = None if weighed[0] is None else np.concatenate(weighed)
-    rows = (whole, n_undecidable, held, np.concatenate(true), weights)
-    return build_evaluation("leave-one-out", tally.schema.target.name, classes, board, baseline, *rows)
+    target, truth = tally.schema.target.name, np.concatenate(true)
+    return build_evaluation(
+        "leave-one-out", target, classes, board, baseline, whole, n_undecidable, held=held, truth=truth, weights=weights
+    )
 
 
 def _check_labels(block: Block, classes: tuple[Value, ...]) -> Block:

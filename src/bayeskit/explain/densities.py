@@ -94,7 +94,7 @@ def class_densities(model: Any, column: str, rows: Source | None = None) -> Clas
     if belief is None or column in belief.values or column in belief.words:
         what = "is ignored" if belief is None else "has values and no density: draw table(column)"
         raise BayesError(f"column {column!r} {what}")
-    if column in params.silent:
+    if column in params.unused:
         raise BayesError(f"column {column!r} tells nothing of any class: there is nothing to draw")
     prior, classes = np.asarray(logspace.exp(params.log_prior)), tally.classes
     low, high = _ends(model._column_points(params, column, ENDS))

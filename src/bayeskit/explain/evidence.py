@@ -97,7 +97,7 @@ class Contribution:
     words: tuple[str, ...] = ()
 
     @property
-    def shown(self) -> str:
+    def display_value(self) -> str:
         """Return the value, shortened to the words that matter if it is a long text."""
         text = format_cell(self.value)
         if len(text) <= LONG:
@@ -107,7 +107,7 @@ class Contribution:
     @property
     def sentence(self) -> str:
         """Describe the contribution in one sentence."""
-        what = f"{self.column} {self.shown}"
+        what = f"{self.column} {self.display_value}"
         if self.state == "missing" and self.log_odds == 0:
             return f"{self.column} is missing and left out"
         if self.state == "unseen" and self.log_odds == 0:
@@ -181,7 +181,7 @@ class Explanation(Readable, Drawable):
         names, values = ["prior"], [""]
         odds = [float(self.prior_log_odds), *(float(c.log_odds) for c in self.contributions)]
         names += [c.column for c in self.contributions]
-        values += [c.shown for c in self.contributions]
+        values += [c.display_value for c in self.contributions]
         sums = np.full(len(odds), self.log_odds) if self.undecidable else np.cumsum(odds)
         header = f"log odds {self.predicted} : {self.against}"
         return Table({"column": names, "value": values, header: odds, "sum": sums.tolist()})
@@ -367,7 +367,7 @@ def _rivals(scores: Floats, chosen: Ints, against: int | None) -> Ints:
 
 def _states(block: Block, name: str, params: Any) -> list[State]:
     """Return the state of each cell of a column."""
-    if name in getattr(params, "silent", ()):
+    if name in getattr(params, "unused", ()):
         return ["unused"] * block.n_rows
     if name in block.texts:
         return ["missing" if gap else "known" for gap in block.texts[name].missing]

@@ -147,7 +147,7 @@ def _values(model: Any, name: str, prior: Floats) -> tuple[float, list[ValueInfo
     """Return the mutual information of a categorical column, and its values."""
     tally, params = model.tally_, model.params_
     names = params.by_column[name].labels(name)
-    if name in params.silent or not names:
+    if name in params.unused or not names:
         return 0.0, []
     log_p = model._column_scores(params, name, np.arange(1, len(names) + 1))  # (values, classes)
     p = logspace.exp(log_p)
@@ -170,7 +170,7 @@ def _values(model: Any, name: str, prior: Floats) -> tuple[float, list[ValueInfo
 def _numbers(model: Any, name: str, prior: Floats) -> float:
     """Return the mutual information of a numeric column, averaged over quantiles of each class."""
     params = model.params_
-    if name in params.silent:
+    if name in params.unused:
         return 0.0
     classes = np.flatnonzero(prior > 0)
     per_class = max(min(POINTS, ALL_POINTS // len(classes)), 1)

@@ -137,7 +137,7 @@ def nomogram(model: Any, predicted: Any = None, against: Any = None, X: Any = No
     check_no_texts(model.tally_)
     a, b = _pair(model, predicted, against)
     tally, params = model.tally_, model.params_
-    names = [name for name in tally.schema.used if name not in params.silent]
+    names = [name for name in tally.schema.used if name not in params.unused]
     ranges = _ranges(model, names, X)
     cells = {} if row is None else _cells_of_row(model, names, row)
     columns = [_log_odds(model, name, a, b, ranges.get(name), cells.get(name)) for name in names]

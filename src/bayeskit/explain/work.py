@@ -37,7 +37,7 @@ MOST_ADDED = 2  # classes whose sum stands below each of them
 
 
 class WorkedPosterior(Readable):
-    """What the works of all models share: the joint probability of each class and its normalization."""
+    """Base of the worked posteriors: the joint probability of each class and its normalization."""
 
     target: str
     classes: tuple[Value, ...]
@@ -260,11 +260,11 @@ def _shorten(parts: list[str], dots: str) -> list[str]:
 
 def _symbol(factor: WrittenFactor, label: Value, i: int) -> str:
     power = superscript(factor.power) if factor.power > 1 else ""
-    return f"P({factor.what} | {', '.join((str(label), *factor.given_in(i)))}){power}"
+    return f"P({factor.what} | {', '.join((str(label), *factor.condition_of(i)))}){power}"
 
 
 def _symbol_latex(factor: WrittenFactor, label: str, i: int) -> str:
-    given = "".join(f", {latex.name(part)}" for part in factor.given_in(i))
+    given = "".join(f", {latex.name(part)}" for part in factor.condition_of(i))
     power = f"^{{{factor.power}}}" if factor.power > 1 else ""
     return rf"P({latex.name(factor.what)} \mid {label}{given}){power}"
 

@@ -141,7 +141,7 @@ class _QueryBuilder:
             named = exp.TableAlias(this=syntax.name(alias), columns=[syntax.name(c) for c in columns])
             written = self.dialect.materializes and (isinstance(body, exp.Values) or not self.dialect.fences)
             if self.dialect.fences and isinstance(body, exp.Select):
-                body.set("offset", exp.Offset(expression=syntax.whole(0)))
+                body.set("offset", exp.Offset(expression=syntax.integer(0)))
             tables.append(exp.CTE(this=body, alias=named, materialized=True if written else None))
         final.set("with_", exp.With(expressions=tables))
         return final
@@ -181,7 +181,7 @@ class _QueryBuilder:
         columns = [syntax.named(syntax.column(sql_terms.ROWS, key), f"k{i}") for i, key in enumerate(self.keys)]
         columns += [syntax.named(node, name) for name, node in cells.read.items()]
         if (condition := cells.refusal()) is not None:
-            columns.append(syntax.named(syntax.case([(condition, syntax.whole(1))], syntax.whole(0)), "bad"))
+            columns.append(syntax.named(syntax.case([(condition, syntax.integer(1))], syntax.integer(0)), "bad"))
             cells.read["bad"] = None
         return self._step("cells", exp.Select(expressions=columns).from_(syntax.table_name(self.table, sql_terms.ROWS)))
 
@@ -234,7 +234,7 @@ class _QueryBuilder:
                 summed = syntax.total([before, *added])
                 refused = [node for _, part in group for node in part.refused] if c == 0 else []
                 if c == 0 and i == 0 and "bad" in cells:
-                    refused.append(syntax.compared(cell("bad"), "=", syntax.whole(1)))
+                    refused.append(syntax.compared(cell("bad"), "=", syntax.integer(1)))
                 if refused:
                     summed = syntax.case([(syntax.any_of(refused), syntax.null())], summed)
                 columns.append(syntax.named(summed, f"z{c}"))
@@ -311,10 +311,10 @@ class _QueryBuilder:
         form, n = self.form, len(self.form.classes)
         branches = []
         if can_be_impossible(form):
-            instead = syntax.null() if form.refuses_undecidable else syntax.whole(_fallback_class(form))
+            instead = syntax.null() if form.refuses_undecidable else syntax.integer(_fallback_class(form))
             branches.append((syntax.compared(cell("m"), "=", self.dialect.minus_infinity()), instead))
         least = self._least()
-        branches += [(syntax.compared(cell(f"z{c}"), ">=", least.copy()), syntax.whole(c)) for c in range(n)]
+        branches += [(syntax.compared(cell(f"z{c}"), ">=", least.copy()), syntax.integer(c)) for c in range(n)]
         return syntax.case(branches)
 
     def _runner_up(self) -> Node:
@@ -322,26 +322,26 @@ class _QueryBuilder:
         n = len(self.form.classes)
         others = []
         for c in range(n):
-            is_predicted = syntax.compared(cell("a"), "=", syntax.whole(c))
+            is_predicted = syntax.compared(cell("a"), "=", syntax.integer(c))
             others.append(syntax.case([(is_predicted, self.dialect.minus_infinity())], cell(f"z{c}")))
         best = syntax.called(self.dialect.greatest, *others)
         branches = []
         for c in range(n):
             is_best = syntax.compared(cell(f"z{c}"), "=", best.copy())
-            is_other = syntax.compared(cell("a"), "<>", syntax.whole(c))
-            branches.append((syntax.all_of([is_other, is_best]), syntax.whole(c)))
+            is_other = syntax.compared(cell("a"), "<>", syntax.integer(c))
+            branches.append((syntax.all_of([is_other, is_best]), syntax.integer(c)))
         return syntax.case(branches)
 
     def _part(self, term: int) -> Node:
         """Return the log odds of one term for the predicted class against the runner-up."""
         n = len(self.form.classes)
-        of = [[(syntax.whole(c), cell(f"e{term}_{c}")) for c in range(n)] for _ in range(2)]
+        of = [[(syntax.integer(c), cell(f"e{term}_{c}")) for c in range(n)] for _ in range(2)]
         odds = syntax.minus(syntax.case(of[0], of=cell("a")), syntax.case(of[1], of=cell("b")))
         return odds if self.form.temperature == 1 else syntax.over(odds, self._double(self.form.temperature))
 
     def _class_of(self, position: str) -> Node:
         labels = [_label(label, self.form.classes, self.dialect) for label in self.form.classes]
-        return syntax.case([(syntax.whole(c), label) for c, label in enumerate(labels)], of=cell(position))
+        return syntax.case([(syntax.integer(c), label) for c, label in enumerate(labels)], of=cell(position))
 
 
 def _passed_on(names: Iterable[str]) -> list[Node]:
@@ -397,4 +397,4 @@ def _label(label: Value, classes: Sequence[Value], dialect: Dialect) -> Node:
         return syntax.cast(syntax.number(float(label)), "double")
     if dialect.name == "sqlite" and not sql_terms.in_64_bits(label):  # SQLite would store it as a double
         raise BayesError(f"class {label!r} is beyond the whole numbers of {dialect.title}")
-    return syntax.whole(int(label))
+    return syntax.integer(int(label))

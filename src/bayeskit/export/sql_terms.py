@@ -72,7 +72,7 @@ class CellReader:
             # A double as large is compared as one, and would be taken for its neighbors among the whole numbers.
             large = syntax.compared(syntax.called("ABS", syntax.cast(raw, "double")), ">=", syntax.number(2.0**53))
             self.refused.append(syntax.all_of([dialect.is_float(raw.copy()), large]))
-        whole = syntax.plus(raw, syntax.whole(0))  # the database raises an error for a text
+        whole = syntax.plus(raw, syntax.integer(0))  # the database raises an error for a text
         nan = dialect.nan()
         if nan is None:
             return whole
@@ -163,7 +163,7 @@ def value_node(value: Value, kind: str, dialect: Dialect) -> Node:
         return dialect.value(str(value))
     if kind == "boolean":
         return dialect.truth(bool(value))
-    return syntax.whole(int(value)) if kind == "integer" else syntax.cast(syntax.number(float(value)), "double")
+    return syntax.integer(int(value)) if kind == "integer" else syntax.cast(syntax.number(float(value)), "double")
 
 
 def storable(value: Value, dialect: Dialect) -> bool:
@@ -446,13 +446,13 @@ class TermWriter:
             syntax.first_known(*(syntax.column(alias, f"s{c}") for alias in reversed(aliases)), zero.copy())
             for c in range(term.levels[0].tables.shape[2])
         ]
-        there = syntax.compared(cell(child), ">", syntax.whole(0))
+        there = syntax.compared(cell(child), ">", syntax.integer(0))
         gaps = [
-            syntax.any_of([syntax.is_null(cell(p)), syntax.compared(cell(p), "<", syntax.whole(0))]) for p in parents
+            syntax.any_of([syntax.is_null(cell(p)), syntax.compared(cell(p), "<", syntax.integer(0))]) for p in parents
         ]
         refused: list[Node] = [syntax.all_of([there.copy(), gap]) for gap in gaps]
         if term.coding.refuses_unseen:
-            refused.append(syntax.compared(cell(child), "=", syntax.whole(-1)))
+            refused.append(syntax.compared(cell(child), "=", syntax.integer(-1)))
         return TermScores(by_class, joins, refused)
 
     def _level(self, level: terms.ContextTables) -> str:
@@ -473,14 +473,14 @@ class TermWriter:
     def _made_code(self, coding: terms.Coding) -> tuple[Node, list[LookupJoin]]:
         if coding.cuts is not None:
             x = self.cells.number(coding.column)
-            leaves = [syntax.whole(code) for code in range(1, coding.n_codes + 1)]
+            leaves = [syntax.integer(code) for code in range(1, coding.n_codes + 1)]
             return syntax.case(
                 [(syntax.is_null(cell(x)), syntax.null())], syntax.interval(cell(x), coding.cuts, leaves)
             ), []
         name, kind, known = self.cells.text(coding), kind_of(coding), self._storable(coding)
-        unseen = syntax.case([(syntax.is_null(cell(name)), syntax.null())], syntax.whole(-1))
+        unseen = syntax.case([(syntax.is_null(cell(name)), syntax.null())], syntax.integer(-1))
         if len(known) <= self.dialect.case_up_to:
-            pairs = [(value_node(value, kind, self.dialect), syntax.whole(code)) for code, value in known]
+            pairs = [(value_node(value, kind, self.dialect), syntax.integer(code)) for code, value in known]
             return (syntax.case(pairs, unseen, of=cell(name)) if pairs else unseen), []
         codes, values = zip(*known, strict=True)
         alias = self._look_up({"v": LookupKey(kind, values), "code": LookupKey("integer", codes)}, {})

@@ -301,7 +301,7 @@ class StructuredParameters(CodedParameters):
     values: dict[str, tuple[Value, ...]]  # of all columns, those without a table too
 
     @property
-    def silent(self) -> list[str]:
+    def unused(self) -> list[str]:
         """Return the columns that carry no information about the class."""
         return [name for name in self.values if name not in self.used]
 

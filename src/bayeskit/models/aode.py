@@ -65,7 +65,7 @@ class AODEParameters(CodedParameters):
         return self.model.values
 
     @property
-    def silent(self) -> list[str]:
+    def unused(self) -> list[str]:
         """Return the columns that carry no information about the class."""
         return [name for name, used in zip(self.model.values, self.model.used, strict=True) if not used]
 

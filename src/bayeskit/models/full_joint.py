@@ -49,7 +49,7 @@ class JointParameters(CodedParameters):
     alpha: float
 
     @property
-    def silent(self) -> list[str]:
+    def unused(self) -> list[str]:
         """Return the columns that carry no information about the class."""
         return [name for name, values in self.values.items() if not values]
 

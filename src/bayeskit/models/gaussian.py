@@ -53,7 +53,7 @@ class GaussianParameters:
     vocabularies: ClassVar[Mapping[str, Vocabulary]] = {}  # no column is coded
 
     @cached_property
-    def silent(self) -> frozenset[str]:
+    def unused(self) -> frozenset[str]:
         """Return the columns that carry no information about the class."""
         return frozenset(n for n, used in zip(self.columns, self.normal.spread.used, strict=True) if not used)
 

@@ -77,7 +77,7 @@ class KDB(StructuredClassifier):
     parents: Mapping[Any, Any] | None = None
 
     _rules: ClassVar[rules.Rules] = {
-        "k": rules.whole(0),
+        "k": rules.integer(0),
         "selective": rules.flag,
         "parents": rules.optional(rules.structure),
     }

@@ -429,7 +429,7 @@ class LogisticRegression(Composite, PredictsClasses):
         "unseen": rules.words("ignore", "error"),
         "unlabeled": rules.words("error", "drop"),
         "tol": rules.number("give a number between 0 and 1", np.nextafter(0, 1), np.nextafter(1, 0)),
-        "max_iter": rules.whole(1),
+        "max_iter": rules.integer(1),
     }
 
     def _check_settings(self) -> None:

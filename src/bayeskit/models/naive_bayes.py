@@ -87,7 +87,7 @@ class NaiveParameters:
         return tuple(name for kind in self.kinds for name in kind.used)
 
     @cached_property
-    def silent(self) -> frozenset[str]:
+    def unused(self) -> frozenset[str]:
         """Return the columns that are left out, because they carry no information."""
         return frozenset(self.by_column).difference(self.used)
 
@@ -200,7 +200,7 @@ class NaiveBayes(Classifier):
     _textless = ""
     _rules: ClassVar[rules.Rules] = {
         "missing": rules.words("ignore", "value"),
-        "max_values": rules.whole(LEAST, MOST),
+        "max_values": rules.integer(LEAST, MOST),
         "numeric": rules.by_column(lambda name, kind: rules.one_of(name, kind, ("auto", *sorted(NUMERIC)))),
         "variance": rules.by_column(rules.words("class_feature", "feature", "class", "all")),
         "smoothing": rules.by_column(lambda _, value: as_smoothing(value)),

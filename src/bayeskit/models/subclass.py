@@ -61,9 +61,9 @@ class SubclassParameters:
         return self.naive.vocabularies
 
     @property
-    def silent(self) -> frozenset[str]:
+    def unused(self) -> frozenset[str]:
         """Return the columns that carry no information about the class."""
-        return self.naive.silent
+        return self.naive.unused
 
 
 @dataclass(eq=False, repr=False)
@@ -150,11 +150,11 @@ class SubclassBayes(Classifier):
     _rules: ClassVar[rules.Rules] = {
         "numeric": rules.words("gaussian", "histogram"),
         "variance": rules.words("class_feature", "feature", "class", "all"),
-        "max_subclasses": rules.whole(1),
-        "folds": rules.whole(2),
-        "restarts": rules.whole(1),
-        "max_rounds": rules.whole(1),
-        "n_subclasses": rules.by_column(rules.whole(1, word="auto")),
+        "max_subclasses": rules.integer(1),
+        "folds": rules.integer(2),
+        "restarts": rules.integer(1),
+        "max_rounds": rules.integer(1),
+        "n_subclasses": rules.by_column(rules.integer(1, word="auto")),
         "prior": check_prior,
     }
 

@@ -155,7 +155,7 @@ class Tagger(Estimator):
             raise BayesError("forgetting these sentences would leave nothing to believe; start a new model instead")
         counts = left.statistics[TagCounts.kind]
         if isinstance(self.own_states, int) and isinstance(counts, TagCounts):
-            left = left.with_statistic(counts.forget_own_states())
+            left = left.with_statistic(counts.drop_unused_states())
         return self._become(left)
 
     def merge(self, other: Any) -> Self:

@@ -112,7 +112,7 @@ def _target(model: Any) -> str:
 
 
 def _method(model: Any, name: str) -> Any:
-    """Return a method of a model; raise BayesError if it has none, which leaves its section out."""
+    """Return a method of a model; raise BayesError if it is missing, which leaves its section out."""
     if not hasattr(model, name):
         raise BayesError("")
     return getattr(model, name)

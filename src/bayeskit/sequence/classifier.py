@@ -468,7 +468,15 @@ class SequenceClassifier(SequenceModel, Composite):
         left_out = LeaveOneOutChains(self, whole, sequences)
         choose = self._choose if self.ties == "random" else None
         fixed = ("smoothing",) * any(chain._chooses_smoothing for chain in self.models_.values())
-        return leave_one_out(left_out, [block], whole, choose, self.undecidable, self.temperature, 1, fixed)
+        return leave_one_out(
+            left_out,
+            [block],
+            whole,
+            choose=choose,
+            undecidable=self.undecidable,
+            temperature=self.temperature,
+            held=fixed,
+        )
 
     def sample(self, n: int = 1, length: int = 10, random_state: Any = None) -> tuple[list[Any], Array]:
         """Draw classes from the prior and sequences from their models.

@@ -312,8 +312,8 @@ class HiddenMarkovModel(HMMInference):
         "choose_by": rules.words("bic", "icl", "held-out"),
         "n_threads": rules.threads,
         "memory_limit": rules.optional(rules.memory),
-        "n_starts": rules.whole(1, MOST_STARTS),
-        "max_rounds": rules.whole(1),
+        "n_starts": rules.integer(1, MOST_STARTS),
+        "max_rounds": rules.integer(1),
         "tol": rules.number("give a share of the log likelihood, from 0 to 1", 0, np.nextafter(1, 0)),
     }
 

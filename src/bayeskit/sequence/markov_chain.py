@@ -297,7 +297,7 @@ class MarkovChain(SequenceModel):
     # -- internals -----------------------------------------------------------------------------------
 
     _rules: ClassVar[rules.Rules] = {
-        "order": rules.whole(1, MOST_ORDER),
+        "order": rules.integer(1, MOST_ORDER),
         "smoothing": lambda _, value: as_smoothing(value),
         "unseen": rules.words("ignore", "error"),
         "memory_limit": rules.optional(rules.memory),

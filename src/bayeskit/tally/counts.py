@@ -214,7 +214,7 @@ class Pairs(CountArrays, ColumnStatistic):
     def not_learned(self, other: Self, name: str, cell: tuple[int, ...], space: Space, key: Any) -> NotLearned:
         """Return an error that names the two columns."""
         a, b = max((start, pair) for pair, start in self.starts.items() if start <= cell[1])[1]
-        return not_learned_together((self.columns[a], self.columns[b]))
+        return unknown_combination((self.columns[a], self.columns[b]))
 
     @classmethod
     def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
@@ -244,7 +244,7 @@ def pair_cells(sizes: Sequence[int]) -> int:
     return (sum(sizes) ** 2 - sum(size * size for size in sizes)) // 2
 
 
-def not_learned_together(columns: Sequence[str]) -> NotLearned:
+def unknown_combination(columns: Sequence[str]) -> NotLearned:
     """Return the error for forgetting value combinations that were not learned."""
     return NotLearned(
         f"columns {' and '.join(map(repr, columns))} were not learned with these values together and cannot forget "
@@ -310,7 +310,7 @@ class Joint(EqualFields):
         left = self._concatenate(other.cells, -other.counts)
         left.counts[np.abs(left.counts) <= tolerance] = 0
         if (left.counts < 0).any():
-            raise not_learned_together(key)
+            raise unknown_combination(key)
         return Joint.of(key, left.cells, left.counts)
 
     def _concatenate(self, cells: Array, counts: Counts) -> Joint:

@@ -153,7 +153,7 @@ class TagCounts(CountArrays, Statistic):
         states = tuple(self.states[i] for i in order)
         return self._take(kept_pairs, kept_triples).placed(self.words.take(words), word_place, states, place)
 
-    def forget_own_states(self) -> Self:
+    def drop_unused_states(self) -> Self:
         """Drop the words that are states of their own and that no sentence has any more."""
         present = {state.word for state in self.states}
         return replace(self, own_states=tuple(word for word in self.own_states if word in present))

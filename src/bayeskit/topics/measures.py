@@ -210,7 +210,7 @@ class DocumentTopics(Readable, Drawable):
         grid = Grid({
             "topic": [one.topic for one in self.topics],
             "share": [Figure(f"{100 * one.share:.1f} %") for one in self.topics],
-            "words that speak for it": [", ".join(listed) for listed in words],
+            "words of the topic": [", ".join(listed) for listed in words],
         })  # fmt: skip
         return Sheet(head, (grid,))
 

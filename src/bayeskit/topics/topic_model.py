@@ -528,9 +528,9 @@ class TopicModel(Transforms):
     # -- internals ----------------------------------------------------------------------------------------------------
 
     _rules: ClassVar[rules.Rules] = {
-        "n_topics": rules.whole(1, MOST_TOPICS),
-        "n_sweeps": rules.whole(1, MOST_SWEEPS),
-        "seed_weight": rules.whole(1, 1_000_000),
+        "n_topics": rules.integer(1, MOST_TOPICS),
+        "n_sweeps": rules.integer(1, MOST_SWEEPS),
+        "seed_weight": rules.integer(1, 1_000_000),
         "keep_assignments": rules.flag,
         "exact": rules.flag,
         "n_threads": rules.threads,

@@ -70,12 +70,12 @@ def test_a_row_that_is_no_count_was_never_learned():
 
 def test_a_column_that_is_constant_or_lacks_counts_of_a_class_says_nothing():
     flat = bk.NaiveBayes(numeric="poisson").fit({"x": [3, 3, 3], "o": [0, 0, 0]}, ["a", "a", "b"])
-    assert flat.params_.silent == {"x", "o"}
+    assert flat.params_.unused == {"x", "o"}
     assert np.array_equal(flat.predict_joint_log_proba({"x": [4], "o": [1]})[0], flat.params_.log_prior)
     assert flat.sample(2, 0)[0]["x"] == [None, None]
     assert np.isnan(flat.table("x")["rate"]).all()
     empty = bk.NaiveBayes(numeric="poisson").fit({"x": [1, 2, None], "z": [1, 2, 4]}, ["a", "a", "b"])
-    assert empty.params_.silent == {"x"}
+    assert empty.params_.unused == {"x"}
     assert empty.n_parameters_ == 1 + 2
 
 

@@ -56,12 +56,12 @@ def test_a_class_of_one_number_has_the_spread_of_the_others():
 
 def test_a_column_without_spread_or_without_numbers_of_a_class_says_nothing():
     flat = bk.NaiveBayes(numeric="student").fit({"x": [3.0, 3.0, 3.0]}, ["a", "a", "b"])
-    assert flat.params_.silent == {"x"}
+    assert flat.params_.unused == {"x"}
     assert np.array_equal(flat.predict_joint_log_proba({"x": [3.0]})[0], flat.params_.log_prior)
     assert flat.predict_proba({"x": 3.0}).tolist() == flat.predict_proba({"x": [3.0]}).tolist()
     assert flat.sample(3, 0)[0]["x"] == [None] * 3
     empty = bk.NaiveBayes(numeric="student").fit({"x": [1.0, 2.0, None], "z": [1.0, 2.0, 4.0]}, ["a", "a", "b"])
-    assert empty.params_.silent == {"x"}
+    assert empty.params_.unused == {"x"}
     assert empty.n_parameters_ == 1 + 4
 
 

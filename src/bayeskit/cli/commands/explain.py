@@ -140,7 +140,9 @@ def record_of_work(work: Any, number: int) -> dict[str, Any]:
         {
             "class": label,
             "prior": formula(work.prior[i]),
-            "factors": [{"of": f.what, "given": list(f.given_in(i)), **formula(f.of_class[i])} for f in work.factors],
+            "factors": [
+                {"of": f.what, "given": list(f.condition_of(i)), **formula(f.of_class[i])} for f in work.factors
+            ],
             "log_product": work.log_joint[i],
             "posterior": work.posterior[i],
         }
@@ -206,7 +208,9 @@ def show_row(page: Any, explanation: Any, number: int, name: str = "") -> dict[s
 
 
 def _value(contribution: Any) -> str:
-    return f"{contribution.shown} (never seen)" if contribution.state == "unseen" else contribution.shown
+    return (
+        f"{contribution.display_value} (never seen)" if contribution.state == "unseen" else contribution.display_value
+    )
 
 
 def _show_words(page: Any, model: Any, plot: str | None) -> None:

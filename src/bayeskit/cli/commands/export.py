@@ -16,6 +16,7 @@ MARKS = {"sql": b'WITH "', "onnx": b"bayeskit", "json": b"bayeskit scoring form"
 
 def command(
     model: str = MODEL,
+    *,
     to: str = choice("--to", "Format to write.", " ".join(FORMATS), ..., metavar="FORMAT"),
     table: str | None = option("--table", "NAME", "sql: table to score, such as shop.orders."),
     key: list[str] | None = option("--key", "COLUMN", "sql: key column of the table. May be repeated."),

@@ -52,7 +52,7 @@ class ReaderSource(HasHead):
     opener: Callable[[list[str]], Any] | None = None
     target: str | None = None
     weight: str | None = None
-    asked: Mapping[str, Kind | None] | None = None
+    columns_to_read: Mapping[str, Kind | None] | None = None
     named: bool = True
 
     name = here = "the reader"

@@ -81,7 +81,7 @@ class FileSource(HasHead):
     files: tuple[DataFile, ...]
     target: str | None = None
     types: Mapping[str, str] | None = None  # how some columns are to be read, whatever their first rows suggest
-    asked: Mapping[str, Kind | None] | None = None  # the columns in use, and what they must hold
+    columns_to_read: Mapping[str, Kind | None] | None = None  # the columns in use, and what they must hold
     watch: Callable[[Progress], None] | None = None
     named: bool = True
     weight: str | None = None  # the column that says how often each row counts
@@ -206,7 +206,7 @@ class FileSource(HasHead):
 
     def parts(self, n: int) -> list[FileSource]:
         """Split into at most ``n`` parts of similar size: groups of files, or of row groups for Parquet."""
-        for name in (name for name, kind in (self.asked or {}).items() if kind == "code"):
+        for name in (name for name, kind in (self.columns_to_read or {}).items() if kind == "code"):
             self._are_codes(name)  # the parts share the answer of the whole
         pieces = [piece for file in self.files for piece in _pieces(file)]
         total = sum(piece.n_bytes for piece in pieces) or 1
@@ -299,7 +299,7 @@ class FileSource(HasHead):
         """Return the Arrow types of the columns in use."""
         types = {}
         for name in self.columns_read:
-            type_, kind = self.head[name], (self.asked or {}).get(name)
+            type_, kind = self.head[name], (self.columns_to_read or {}).get(name)
             declared = name in (self.types or {})
             if kind == "text":
                 type_ = pa.string()  # no dictionary: documents do not come twice

@@ -54,7 +54,7 @@ class ArrivingRows:
     types: Mapping[str, str] = field(default_factory=dict)
     unreadable: Unreadable | None = None
     expected: Mapping[str, None] = field(default_factory=dict)  # keys that lines may have beside those of the first
-    asked: Mapping[str, Kind | None] | None = None
+    columns_to_read: Mapping[str, Kind | None] | None = None
     watch: Callable[[Progress], None] | None = None
     target: str | None = None
     named: bool = True
@@ -71,15 +71,15 @@ class ArrivingRows:
     @property
     def kinds(self) -> Mapping[str, Kind]:
         """Return the columns with the requested kinds."""
-        return {name: (self.asked or {}).get(name) or "string" for name in {**self.head, **self.expected}}
+        return {name: (self.columns_to_read or {}).get(name) or "string" for name in {**self.head, **self.expected}}
 
     def expecting(self, names: Iterable[str]) -> Self:
         """Return the JSON lines with extra keys, missing in lines that lack them."""
         return replace(self, expected=dict.fromkeys(names))
 
-    def reading(self, asked: Mapping[str, Kind | None]) -> Self:
+    def reading(self, columns_to_read: Mapping[str, Kind | None]) -> Self:
         """Return a source restricted to these columns, read as these kinds (None: as inferred)."""
-        return replace(self, asked=dict(asked))
+        return replace(self, columns_to_read=dict(columns_to_read))
 
     def keeping(self, names: Iterable[str]) -> Self:
         """Return a source whose batches also hold these columns as they arrive."""
@@ -118,7 +118,7 @@ class ArrivingRows:
                     f"{format_setting('types', {name: declared})}: a column is read as one of {', '.join(READ_AS)}"
                 )
         types: dict[str, pa.DataType | None] = {}
-        for name, asked in (self.head if self.asked is None else self.asked).items():
+        for name, asked in (self.head if self.columns_to_read is None else self.columns_to_read).items():
             kind = self.types.get(name) or asked
             types[name] = pa.string() if kind == "text" else arrow_type(kind) if kind in READ_AS else None
         return types

@@ -221,7 +221,7 @@ class SqlSource(HasHead):
     database: Database = field(repr=False)
     target: str | None = None
     weight: str | None = None
-    asked: Mapping[str, Kind | None] | None = None
+    columns_to_read: Mapping[str, Kind | None] | None = None
     engine: Any = None  # which counts inside the database; None where rows are streamed
     named: bool = True
     passes: list[int] = field(default_factory=list, repr=False)  # rows of each reading so far
@@ -526,7 +526,7 @@ def _changed(cell: Node, type_: pa.DataType) -> Node:
         kinds = [exp.Literal.string(stored) for stored in (kind, "null")]
         return exp.Not(this=exp.In(this=syntax.called("TYPEOF", cell), expressions=kinds))
     if not pa.types.is_floating(type_):  # of which the driver refuses all others itself
-        return syntax.whole(0)
+        return syntax.integer(0)
     is_whole = syntax.compared(syntax.called("TYPEOF", cell), "=", exp.Literal.string("integer"))
     large = syntax.compared(syntax.called("ABS", syntax.cast(cell.copy(), "double")), ">=", syntax.number(2.0**53))
     return syntax.all_of([is_whole, large])

@@ -98,10 +98,10 @@ def number(x: float) -> Node:
     return exp.Paren(this=exp.Neg(this=literal)) if x < 0 else literal
 
 
-def whole(n: int) -> Node:
+def integer(n: int) -> Node:
     """Return an integer literal.
 
-    >>> whole(-3).sql(), whole(2**60).sql()
+    >>> integer(-3).sql(), integer(2**60).sql()
     ('(-3)', '1152921504606846976')
     """
     literal = exp.Literal.number(str(abs(int(n))))
@@ -345,7 +345,7 @@ class Dialect:
     def truth(self, value: bool) -> Node:
         """Return a boolean; SQLite stores them as numbers."""
         if self.name == "sqlite":
-            return whole(int(value))
+            return integer(int(value))
         return exp.Boolean(this=value)
 
     def is_float(self, node: Node) -> Node:
@@ -373,10 +373,10 @@ class Dialect:
         if self.name == "duckdb":
             micros: Node = called("EPOCH_US", node)
         else:
-            micros = cast(times(exp.Extract(this=exp.Var(this="EPOCH"), expression=node), whole(10**6)), "bigint")
+            micros = cast(times(exp.Extract(this=exp.Var(this="EPOCH"), expression=node), integer(10**6)), "bigint")
         seconds = over(cast(micros, "double"), number(1e6))
         if has_nanoseconds:
-            rest = exp.Mod(this=called("EPOCH_NS", node.copy()), expression=whole(1_000))
+            rest = exp.Mod(this=called("EPOCH_NS", node.copy()), expression=integer(1_000))
             seconds = plus(exp.Paren(this=seconds), exp.Paren(this=over(cast(rest, "double"), number(1e9))))
         return case([(beyond, cast(exp.Literal.string("Infinity"), "double"))], seconds)
 

@@ -359,12 +359,12 @@ class LeftOutCodes(LeftOutColumns):
             return
         block, labels = leaving.block, leaving.labels
         if leaving.whole:
-            self._score_whole_rows(block, labels, scores, n_threads)
+            self._score_complete_rows(block, labels, scores, n_threads)
         else:
             whole = (leaving.unit == 1) & leaving.stays
             if whole.any():
                 part = scores[whole]
-                self._score_whole_rows(block.take(whole), labels[whole], part, n_threads)
+                self._score_complete_rows(block.take(whole), labels[whole], part, n_threads)
                 scores[whole] = part
             for label in np.unique(labels[leaving.stays & ~whole]):
                 rows = np.flatnonzero(leaving.stays & ~whole & (labels == label))
@@ -389,7 +389,7 @@ class LeftOutCodes(LeftOutColumns):
                     terms[name][rows], terms[name][rows, label] = scores
         return terms
 
-    def _score_whole_rows(self, block: Block, labels: Array, scores: Floats, n_threads: int) -> None:
+    def _score_complete_rows(self, block: Block, labels: Array, scores: Floats, n_threads: int) -> None:
         codes = [block.codes[name] for name in self.columns]
         kernels.score_codes_left_out(codes, self._tables, labels, scores, n_threads)
 

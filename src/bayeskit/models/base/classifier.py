@@ -572,7 +572,7 @@ class Classifier(Estimator):
 
     @property
     def fixed_(self) -> tuple[str, ...]:
-        """What the fit learned beside counts, such as "cut points", and what stays when rows are added or removed.
+        """The choices of the fit beside counts, such as "cut points", which stay when rows are added or removed.
 
         If it is empty, learning, forgetting and merging give the model of one fit on the same rows.
         """
@@ -767,12 +767,19 @@ class Classifier(Estimator):
 
         self._check_settings()
         blocks = self._blocks_learned(X, y, sample_weight)
-        choose = self._choose if self.ties == "random" else None
-        settings = (choose, self.undecidable, self.temperature, self._threads(), self._fixed_during_loo())
-        return leave_one_out(self._left_out(), blocks, self.tally_, *settings)
+        return leave_one_out(
+            self._left_out(),
+            blocks,
+            self.tally_,
+            choose=self._choose if self.ties == "random" else None,
+            undecidable=self.undecidable,
+            temperature=self.temperature,
+            n_threads=self._threads(),
+            held=self._fixed_during_loo(),
+        )
 
     def evaluate(self, X: Any, y: Any, sample_weight: Any = None, method: str = "auto") -> Evaluation:
-        """Evaluate the model on labeled rows: training rows by leave-one-out, others as they are.
+        """Evaluate the model on labeled rows: training rows by leave-one-out, all others directly.
 
         Parameters
         ----------
@@ -1118,7 +1125,7 @@ def advise_constant_columns(model: Any, source: Source) -> None:
 
 def _warn_lost_columns(model: Any, before: Any) -> None:
     """Warn of columns that are no longer used because a class has no number in them."""
-    tally, known, now = model.tally_, getattr(before, "silent", ()), getattr(model.params_, "silent", ())
+    tally, known, now = model.tally_, getattr(before, "unused", ()), getattr(model.params_, "unused", ())
     for name in (*tally.summed, *tally.values):
         if name in known or name not in now:
             continue

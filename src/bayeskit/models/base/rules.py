@@ -30,7 +30,7 @@ def words(*allowed: str) -> Rule:
     return lambda name, value: one_of(name, value, allowed)
 
 
-def whole(least: int, most: int | None = None, word: str | None = None) -> Rule:
+def integer(least: int, most: int | None = None, word: str | None = None) -> Rule:
     """Return the rule of a whole number within bounds, or of a word."""
 
     def check(name: str, value: Any) -> None:

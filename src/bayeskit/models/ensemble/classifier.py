@@ -193,9 +193,9 @@ class BayesClassifier(Classifier):
     _unsaved: ClassVar[tuple[str, ...]] = ("structure",)
 
     _rules: ClassVar[rules.Rules] = {
-        "n_members": rules.optional(rules.whole(1, MOST_MEMBERS)),
-        "n_chains": rules.optional(rules.whole(0, MOST_MEMBERS)),
-        "n_trees": rules.optional(rules.whole(0, MOST_MEMBERS)),
+        "n_members": rules.optional(rules.integer(1, MOST_MEMBERS)),
+        "n_chains": rules.optional(rules.integer(0, MOST_MEMBERS)),
+        "n_trees": rules.optional(rules.integer(0, MOST_MEMBERS)),
         "fast": rules.flag_or("auto"),
         "keep_rows": rules.flag,
     }

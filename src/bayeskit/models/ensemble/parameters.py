@@ -56,7 +56,7 @@ class EnsembleParameters:
     leaves: Singles | None
 
     @property
-    def silent(self) -> tuple[str, ...]:
+    def unused(self) -> tuple[str, ...]:
         """The columns that the model does not read."""
         return self.structure.silent
 

@@ -428,7 +428,7 @@ class TextClassifier(Classifier):
 
     @property
     def fixed_(self) -> tuple[str, ...]:
-        """What stays fixed when documents are added, removed or merged, such as "vocabulary" or "idf"."""
+        """The parts that stay fixed when documents are added, removed or merged, such as "vocabulary" or "idf"."""
         parts = self.recipe_.fixed_parts(self.counted_)
         limited = self.min_df not in (0, 1) or self.max_df != 1.0 or self.max_features is not None
         return ("vocabulary", *parts) if limited and "vocabulary" not in parts else parts

@@ -382,8 +382,8 @@ class Calibrated(Wrapper):
     _rules: ClassVar[rules.Rules] = {
         "model": rules.optional(rules.classifier),
         "method": rules.words(*METHODS),
-        "folds": rules.optional(rules.whole(2)),
-        "max_rows": rules.whole(1, 2**62),
+        "folds": rules.optional(rules.integer(2)),
+        "max_rows": rules.integer(1, 2**62),
         "capped": rules.flag,
     }
 

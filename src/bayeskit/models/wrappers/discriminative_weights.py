@@ -265,7 +265,7 @@ class DiscriminativeWeights(Wrapper):
 
     _rules: ClassVar[rules.Rules] = {
         "penalty": rules.number("give a finite number above 0; 1 is the default", np.nextafter(0, 1)),
-        "max_rows": rules.optional(rules.whole(1)),
+        "max_rows": rules.optional(rules.integer(1)),
     }
 
     def _check_settings(self) -> None:

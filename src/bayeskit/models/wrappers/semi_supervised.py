@@ -187,10 +187,10 @@ class SemiSupervised(Composite, PredictsClasses):
         return self
 
     _rules: ClassVar[rules.Rules] = {
-        "folds": rules.whole(0),
+        "folds": rules.integer(0),
         "verbose": rules.instance((bool, int, np.bool_), "it is True or False"),
         "weight": rules.optional(rules.number("an unlabeled row counts for a finite number of 0 or more", 0)),
-        "rounds": rules.optional(rules.whole(1)),
+        "rounds": rules.optional(rules.integer(1)),
     }
 
     def _check_settings_with(self, model: Any) -> None:
