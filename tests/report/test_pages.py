@@ -159,7 +159,7 @@ def test_the_browser_cuts_texts_into_the_tokens_of_python(opened, tmp_path):
         "ΑΣ ΑΣ. ΣΑΣ Α\u0345Σ Σ",
         "İIi ﬀ ẞß",
         "a\u200bb\x1c\x1dc \ufeff d",
-        " ".join(every),
+        " ".join(every[::16]),
         "x".join(every),
         "a   b\t\tc",
         "",
