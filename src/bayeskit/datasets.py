@@ -50,6 +50,16 @@ SHORTEST = 20  # characters; shorter ones say little
 def path(name: str) -> Path:
     """Return the path of the CSV file of a data set.
 
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
     >>> path("tennis").name
     'tennis.csv'
     """
@@ -61,6 +71,12 @@ def path(name: str) -> Path:
 def load_penguins() -> pa.Table:
     """Load 344 penguins of three species: island, four measurements, sex and year, with missing cells.
 
+    Returns
+    -------
+    pyarrow.Table
+
+    Examples
+    --------
     >>> penguins = load_penguins()
     >>> penguins.num_rows, penguins.column_names[:3]
     (344, ['species', 'island', 'bill_length_mm'])
@@ -75,6 +91,16 @@ def load_penguins() -> pa.Table:
 def load_worked_example(name: str) -> pa.Table:
     """Load one of the small textbook tables; ``WORKED_EXAMPLES`` lists their names.
 
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    pyarrow.Table
+
+    Examples
+    --------
     >>> load_worked_example("tax").slice(0, 2).to_pylist()[0]
     {'tid': 1, 'refund': 'yes', 'marital_status': 'single', 'taxable_income': 125, 'evade': 'no'}
     """
@@ -96,6 +122,12 @@ def load_docstrings() -> pa.Table:
 
     The modules are read as source and never imported; the number of documents depends on the Python version.
 
+    Returns
+    -------
+    pyarrow.Table
+
+    Examples
+    --------
     >>> docs = load_docstrings()
     >>> docs.column_names, docs.num_rows > 2000
     (['text', 'area', 'name'], True)

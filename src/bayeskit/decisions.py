@@ -49,6 +49,11 @@ class Costs(Readable, Drawable):
         Decisions, the columns of the matrix.
     matrix : ndarray of shape (n_classes, n_decisions)
         NaN marks a cost that is not given; :meth:`of` replaces it by its default.
+
+    Examples
+    --------
+    >>> Costs.of([[0, 1], [5, 0]], ["ham", "spam"]).matrix.tolist()
+    [[0.0, 1.0], [5.0, 0.0]]
     """
 
     classes: tuple[Any, ...]
@@ -388,7 +393,22 @@ def _posterior(posterior: Any, classes: Sequence[Any] | None) -> tuple[Floats, t
 
 
 def find_class(label: Any, classes: Sequence[Any]) -> int:
-    """Return the index of a class, which may be given as text."""
+    """Return the index of a class, which may be given as text.
+
+    Parameters
+    ----------
+    label : object
+    classes : sequence
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    BayesError
+        For an unknown class.
+    """
     return _find(label, classes, "there is no class")
 
 

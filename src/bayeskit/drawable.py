@@ -13,7 +13,12 @@ class Drawable:
     """Record with a chart: ``chart()`` draws it, using the extra ``charts``."""
 
     def chart(self) -> Any:
-        """Draw this record; a notebook displays the chart, ``.save("name.png")`` (or .svg, .html) writes it."""
+        """Draw this record; a notebook displays the chart, ``.save("name.png")`` (or .svg, .html) writes it.
+
+        Returns
+        -------
+        altair.Chart
+        """
         return draw(self)
 
 

@@ -19,6 +19,16 @@ _SPOKEN_VOWEL = re.compile("[AEIOaeio]|[FHLMNRSX][A-Z]|nd")
 def with_article(name: str) -> str:
     """Return the name of a class or type with its article.
 
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
     >>> [with_article(name) for name in ("AODE", "NBTree", "TAN", "NaiveBayes", "int", "uint8")]
     ['an AODE', 'an NBTree', 'a TAN', 'a NaiveBayes', 'an int', 'a uint8']
     """
@@ -28,6 +38,17 @@ def with_article(name: str) -> str:
 def format_setting(name: str, value: Any) -> str:
     """Format a constructor setting as Python code for an error message.
 
+    Parameters
+    ----------
+    name : str
+    value : object
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
     >>> print(format_setting("roles", {"year": "categorical"}), format_setting("unseen", "ignore"))
     roles={'year': "categorical"} unseen="ignore"
     """
@@ -45,6 +66,16 @@ def _format_value(value: Any) -> str:
 def join_hint(text: str, hint: str) -> str:
     """Append a hint to a message as one sentence.
 
+    Parameters
+    ----------
+    text, hint : str
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
     >>> join_hint("the file is empty", "give another"), join_hint("it is empty.", "Give another.")
     ('the file is empty: give another', 'it is empty. Give another.')
     """
@@ -176,7 +207,18 @@ class AdviceWarning(BayesWarning):
 
 
 def import_extra(module: str, what: str, extra: str) -> Any:
-    """Import a module that an extra of bayeskit installs; the error for a missing one names ``what`` needs it."""
+    """Import a module that an extra of bayeskit installs; the error for a missing one names ``what`` needs it.
+
+    Parameters
+    ----------
+    module : str
+    what : str
+    extra : str
+
+    Returns
+    -------
+    module
+    """
     try:
         return import_module(module)
     except ImportError as missing:

@@ -445,14 +445,24 @@ class BetaBernoulli(CountBelief):
         return likelihood_ratio(*logs, f"θ = {one!r}", f"{other!r}")
 
     def likelihood(self) -> LikelihoodCurve:
-        """Return the likelihood of θ and its maximum."""
+        """Return the likelihood of θ and its maximum.
+
+        Returns
+        -------
+        LikelihoodCurve
+        """
         line = np.linspace(0, 1, POINTS)
         best = self.mle
         top = float(self.log_likelihood(best))
         return LikelihoodCurve("θ, the probability of heads", line, self.log_likelihood(line), best, top, self.n)
 
     def curves(self) -> BeliefCurves:
-        """Return the prior, the likelihood and the posterior of θ, each with area one."""
+        """Return the prior, the likelihood and the posterior of θ, each with area one.
+
+        Returns
+        -------
+        BeliefCurves
+        """
         before, likelihood = replace(self, seen_heads=0, seen_tails=0), replace(self, heads=1, tails=1)
         after = [("likelihood", likelihood), ("posterior", self)] if self.n else []
         return replace(self._curves_with([("prior", before), *after]), marks=(("mean", self.mean),))
@@ -697,7 +707,12 @@ class DirichletCategorical(CountBelief):
         return replace(curve, parameter=f"the probability of {value}")
 
     def curves(self) -> BeliefIntervals:
-        """Return prior and posterior means and 95 % credible intervals of each value."""
+        """Return prior and posterior means and 95 % credible intervals of each value.
+
+        Returns
+        -------
+        BeliefIntervals
+        """
         return self._curves_with([("posterior", self)])
 
     def _curves_with(self, beliefs: Sequence[tuple[str, DirichletCategorical]]) -> BeliefIntervals:

@@ -215,7 +215,12 @@ class NormalInverseGamma(Belief):
         return StudentT(2 * shape, location, sqrt(scale / (shape * kappa)))
 
     def likelihood(self) -> LikelihoodCurve:
-        """Return the profile likelihood of μ, −n/2 · ln(Σ(x − μ)² / n) up to a constant, and its maximum."""
+        """Return the profile likelihood of μ, −n/2 · ln(Σ(x − μ)² / n) up to a constant, and its maximum.
+
+        Returns
+        -------
+        LikelihoodCurve
+        """
         best, variance = self.mle
         width = 4 * sqrt(variance / self.n)
         line = np.linspace(best - width, best + width, POINTS)
@@ -223,7 +228,12 @@ class NormalInverseGamma(Belief):
         return LikelihoodCurve("μ", line, log_likelihood, best, -self.n / 2 * log(variance), self.n)
 
     def curves(self) -> BeliefCurves:
-        """Return the prior, the likelihood and the posterior of μ, each with area one."""
+        """Return the prior, the likelihood and the posterior of μ, each with area one.
+
+        Returns
+        -------
+        BeliefCurves
+        """
         if not self.n:
             return self._curves_with([("prior", self)])
         curves = self._curves_with([("prior", replace(self, seen=Moments.zeros(1, 1))), ("posterior", self)])

@@ -134,7 +134,18 @@ class BaseHMM(Estimator):
     # -- learning ------------------------------------------------------------------------------------
 
     def fit(self, X: Any, lengths: Any = None) -> Self:
-        """Fit by Baum–Welch on rows ``X``, split into sequences of these ``lengths``."""
+        """Fit by Baum–Welch on rows ``X``, split into sequences of these ``lengths``.
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_columns)
+        lengths : array-like of int, default=None
+            Rows of each sequence; None for one sequence.
+
+        Returns
+        -------
+        self
+        """
         rows = self._as_rows(X)
         starts = sequence_starts(lengths, len(rows))
         self._init(rows, lengths)
@@ -213,23 +224,68 @@ class BaseHMM(Estimator):
         return self._encode_rows(rows, sequence_starts(lengths, len(rows)))
 
     def score(self, X: Any, lengths: Any = None) -> float:
-        """Return ln P(X)."""
+        """Return ln P(X).
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_columns)
+        lengths : array-like of int, default=None
+            Rows of each sequence; None for one sequence.
+
+        Returns
+        -------
+        float
+        """
         seen = self._kernel_arguments(self._seen(X, lengths))
         return float(kernels.filter_states(**seen, every=False)[0].sum())
 
     def score_samples(self, X: Any, lengths: Any = None) -> tuple[float, Floats]:
-        """Return ln P(X) and the posteriors, shape (n_rows, n_states)."""
+        """Return ln P(X) and the posteriors, shape (n_rows, n_states).
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_columns)
+        lengths : array-like of int, default=None
+            Rows of each sequence; None for one sequence.
+
+        Returns
+        -------
+        (float, ndarray of shape (n_rows, n_states))
+        """
         log_prob, _, posteriors = self._forward_backward(self._seen(X, lengths), by_row=True)
         return log_prob, posteriors
 
     def predict_proba(self, X: Any, lengths: Any = None) -> Floats:
-        """Return the posteriors P(state | sequence), shape (n_rows, n_states)."""
+        """Return the posteriors P(state | sequence), shape (n_rows, n_states).
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_columns)
+        lengths : array-like of int, default=None
+            Rows of each sequence; None for one sequence.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_states)
+        """
         return self.score_samples(X, lengths)[1]
 
     def decode(self, X: Any, lengths: Any = None, algorithm: str | None = None) -> tuple[float, Ints]:
         """Return the log probability and the path: Viterbi, or the most probable state of each row ("map").
 
         For "map" the number is the sum of the posterior probabilities, as in hmmlearn.
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_columns)
+        lengths : array-like of int, default=None
+            Rows of each sequence; None for one sequence.
+        algorithm : str, default=None
+            "viterbi" or "map"; None for the setting.
+
+        Returns
+        -------
+        (float, ndarray of shape (n_rows,))
         """
         algorithm = algorithm or self.algorithm
         if algorithm not in ("viterbi", "map"):
@@ -243,11 +299,33 @@ class BaseHMM(Estimator):
         return float(scores.sum()), path.astype(np.int64)
 
     def predict(self, X: Any, lengths: Any = None) -> Ints:
-        """Return the states found by ``algorithm``."""
+        """Return the states found by ``algorithm``.
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_columns)
+        lengths : array-like of int, default=None
+            Rows of each sequence; None for one sequence.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
         return self.decode(X, lengths)[1]
 
     def sample(self, n_samples: int = 1, random_state: Any = None, currstate: int | None = None) -> tuple[Array, Ints]:
-        """Draw one sequence; return (rows, states). It begins in state ``currstate`` if given."""
+        """Draw one sequence; return (rows, states). It begins in state ``currstate`` if given.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+        random_state : int or RandomState, default=None
+        currstate : int, default=None
+
+        Returns
+        -------
+        (ndarray of shape (n_samples, n_columns), ndarray of shape (n_samples,))
+        """
         from sklearn.utils import check_random_state
 
         self._check_is_fitted()
@@ -263,15 +341,42 @@ class BaseHMM(Estimator):
         return np.atleast_2d(rows), np.array(states, dtype=np.int64)
 
     def aic(self, X: Any, lengths: Any = None) -> float:
-        """Return the Akaike information criterion, −2 ln P + 2 · parameters; lower is better."""
+        """Return the Akaike information criterion, −2 ln P + 2 · parameters; lower is better.
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_columns)
+        lengths : array-like of int, default=None
+            Rows of each sequence; None for one sequence.
+
+        Returns
+        -------
+        float
+        """
         return -2 * self.score(X, lengths) + 2 * sum(self._n_free_parameters().values())
 
     def bic(self, X: Any, lengths: Any = None) -> float:
-        """Return the Bayesian information criterion, −2 ln P + ln rows · parameters; lower is better."""
+        """Return the Bayesian information criterion, −2 ln P + ln rows · parameters; lower is better.
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_columns)
+        lengths : array-like of int, default=None
+            Rows of each sequence; None for one sequence.
+
+        Returns
+        -------
+        float
+        """
         return -2 * self.score(X, lengths) + sum(self._n_free_parameters().values()) * float(logspace.log(len(X)))
 
     def get_stationary_distribution(self) -> Floats:
-        """Return the stationary distribution of the transition matrix."""
+        """Return the stationary distribution of the transition matrix.
+
+        Returns
+        -------
+        ndarray of shape (n_states,)
+        """
         check_is_fitted(self)
         values, vectors = np.linalg.eig(self.transmat_.T)
         own = np.real(vectors[:, np.argmin(np.abs(values - 1))])

@@ -46,11 +46,29 @@ class _Posterior(naive_bayes._BaseNB):
     classes_: Any
 
     def predict_log_proba(self, X: Any) -> Any:
-        """Return log P(c | x), shape (n_rows, n_classes)."""
+        """Return log P(c | x), shape (n_rows, n_classes).
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
         return self._posterior(X, log_normalize, super().predict_log_proba)
 
     def predict_proba(self, X: Any) -> Any:
-        """Return P(c | x), shape (n_rows, n_classes)."""
+        """Return P(c | x), shape (n_rows, n_classes).
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
         return self._posterior(X, normalize, super().predict_proba)
 
     def _posterior(self, X: Any, normalize: Any, otherwise: Any) -> Any:
@@ -77,7 +95,18 @@ class GaussianNB(_Posterior, naive_bayes.GaussianNB):
 
     @_checked
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model, discarding previous counts."""
+        """Fit the model, discarding previous counts.
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_columns)
+        y : array-like of shape (n_rows,)
+        sample_weight : array-like of shape (n_rows,), default=None
+
+        Returns
+        -------
+        self
+        """
         classes = distinct_labels(validate_data(self, y=y))
         if classes is None:
             return super().fit(X, y, sample_weight)
@@ -151,7 +180,18 @@ class _Discrete(_Posterior, naive_bayes._BaseDiscreteNB):
 
     @_checked
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model, discarding previous counts."""
+        """Fit the model, discarding previous counts.
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_columns)
+        y : array-like of shape (n_rows,)
+        sample_weight : array-like of shape (n_rows,), default=None
+
+        Returns
+        -------
+        self
+        """
         rows, labels = self._check_X_y(X, y)
         distinct = distinct_labels(labels)
         classes = None if distinct is None else class_names(distinct, len(labels))
@@ -164,7 +204,19 @@ class _Discrete(_Posterior, naive_bayes._BaseDiscreteNB):
 
     @_checked
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn one more batch; the first call names all classes."""
+        """Learn one more batch; the first call names all classes.
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_columns)
+        y : array-like of shape (n_rows,)
+        classes : array-like, default=None
+        sample_weight : array-like of shape (n_rows,), default=None
+
+        Returns
+        -------
+        self
+        """
         rows, labels = self._check_X_y(X, y, reset=not hasattr(self, "classes_"))
         if _check_partial_fit_first_call(self, classes):
             self._init_counters(len(classes), rows.shape[1])

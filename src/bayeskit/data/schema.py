@@ -157,7 +157,17 @@ class Date:
             raise BayesError(f"Date{self.parts!r}: it takes some of {_list(PARTS)}, each once")
 
     def columns(self, name: str) -> dict[str, Role]:
-        """Return the columns derived from a column of dates."""
+        """Return the columns derived from a column of dates.
+
+        Parameters
+        ----------
+        name : str
+            The column of dates.
+
+        Returns
+        -------
+        dict of str to role
+        """
         domains = {part: as_domain(of, part) if (of := PARTS[part]) is not None else None for part in self.parts}
         return {f"{name}.{part}": DatePart(domain, name, part) for part, domain in domains.items()}
 
@@ -225,7 +235,16 @@ class Schema:
         return list(dict.fromkeys(map(self.input_of, self.used)))
 
     def input_of(self, name: str) -> str:
-        """Return the data column of a schema column: itself, or the date that it is a part of."""
+        """Return the data column of a schema column: itself, or the date that it is a part of.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        str
+        """
         role = self.columns[name]
         return role.of if isinstance(role, DatePart) else name
 
@@ -246,16 +265,44 @@ class Schema:
         return [n for n in self.used if isinstance(self.columns[n], Text)]
 
     def replace(self, roles: Mapping[str, Role]) -> Schema:
-        """Return the schema with some roles changed."""
+        """Return the schema with some roles changed.
+
+        Parameters
+        ----------
+        roles : mapping from str to role
+
+        Returns
+        -------
+        Schema
+        """
         return replace(self, columns={**self.columns, **roles})
 
     def with_numbers(self, settings: Mapping[str, Mapping[str, Any]]) -> Schema:
-        """Return the schema with some ``cuts`` or ``kind`` of numeric columns changed."""
+        """Return the schema with some ``cuts`` or ``kind`` of numeric columns changed.
+
+        Parameters
+        ----------
+        settings : mapping from str to mapping
+            ``{column: {"cuts": cut points, "kind": name}}``, or one of both.
+
+        Returns
+        -------
+        Schema
+        """
         roles: dict[str, Any] = self.columns
         return self.replace({name: replace(roles[name], **changes) for name, changes in settings.items()})
 
     def restrict(self, names: Iterable[str]) -> Schema:
-        """Return the schema with only these columns, in schema order; a date stands for its parts."""
+        """Return the schema with only these columns, in schema order; a date stands for its parts.
+
+        Parameters
+        ----------
+        names : iterable of str
+
+        Returns
+        -------
+        Schema
+        """
         keep = {self.find(name) for name in names}
         return replace(self, columns={n: r for n, r in self.columns.items() if {n, self.input_of(n)} & keep})
 
@@ -264,7 +311,21 @@ class Schema:
         return self._name(name) is not None
 
     def find(self, name: str | int) -> str:
-        """Return a column's name, given its name or position; the error for unknown ones lists all names."""
+        """Return a column's name, given its name or position; the error for unknown ones lists all names.
+
+        Parameters
+        ----------
+        name : str or int
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        SchemaMismatch
+            For an unknown column.
+        """
         column = self._name(name)
         if column is None:
             meant = did_you_mean(name, self.columns)
@@ -282,7 +343,23 @@ class Schema:
         return inputs[name] if isinstance(name, int) and -len(inputs) <= name < len(inputs) else None
 
     def locate(self, names: Sequence[str], named: bool) -> dict[str, str]:
-        """Map each used column to one of the data's ``names``: by name, or by position if names are generated."""
+        """Map each used column to one of the data's ``names``: by name, or by position if names are generated.
+
+        Parameters
+        ----------
+        names : sequence of str
+        named : bool
+            Whether the data names its columns.
+
+        Returns
+        -------
+        dict of str to str
+
+        Raises
+        ------
+        SchemaMismatch
+            If a column is missing.
+        """
         if (named and self.named) or (named and set(self.needed) <= set(names)):
             there = set(names)
             missing = [name for name in self.needed if name not in there]
@@ -302,7 +379,12 @@ class Schema:
         return {name: theirs[self.input_of(name)] for name in self.used}
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data for :meth:`from_json`."""
+        """Return plain data for :meth:`from_json`.
+
+        Returns
+        -------
+        dict
+        """
         columns = []
         for name, role in self.columns.items():
             entry: dict[str, Any] = {"name": name, "role": role.name}
@@ -317,7 +399,21 @@ class Schema:
 
     @classmethod
     def from_json(cls, data: Any) -> Schema:
-        """Restore a schema from :meth:`to_json`; raise an error for anything else."""
+        """Restore a schema from :meth:`to_json`; raise an error for anything else.
+
+        Parameters
+        ----------
+        data : dict
+
+        Returns
+        -------
+        Schema
+
+        Raises
+        ------
+        BadFile
+            For anything else.
+        """
         try:
             columns = {str(entry["name"]): _role_from_json(entry) for entry in data["columns"]}
             if len(columns) != len(data["columns"]):

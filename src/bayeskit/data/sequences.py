@@ -108,7 +108,23 @@ class Sequences(Taken):
     def read(
         cls, data: Any, lengths: Any = None, labels: Any = None, sequence: str | None = None, order: str | None = None
     ) -> Sequences:
-        """Read sequences for a model whose settings name the sequence and order columns of tables."""
+        """Read sequences for a model whose settings name the sequence and order columns of tables.
+
+        Parameters
+        ----------
+        data : object
+            Anything that :meth:`of` takes, or an opened source.
+        lengths : array-like of int, default=None
+            Steps of each sequence where they lie one after the other.
+        labels : array-like, default=None
+            A state for each step.
+        sequence, order : str, default=None
+            Columns that name the sequence of a row, and the order of its rows.
+
+        Returns
+        -------
+        Sequences
+        """
         if sequence is None or lengths is not None or isinstance(data, Sequences) or not is_table(data):
             return cls.of(data, lengths, labels=labels)
         return cls.of(data, labels=labels, sequence=sequence, order=order)
@@ -132,24 +148,60 @@ class Sequences(Taken):
         return {name: kind_of(column) for name, column in self.columns.items()}
 
     def place(self, row: int) -> tuple[int, int]:
-        """Return the sequence and the step of a row, both counted from 1."""
+        """Return the sequence and the step of a row, both counted from 1.
+
+        Parameters
+        ----------
+        row : int
+            Position among the steps of all sequences, from 0.
+
+        Returns
+        -------
+        (int, int)
+        """
         i = int(np.searchsorted(self.starts, row, side="right")) - 1
         return i + 1, row - int(self.starts[i]) + 1
 
     def name(self, i: int) -> str:
-        """Return the name of a sequence for messages: its id, or its number from 1."""
+        """Return the name of a sequence for messages: its id, or its number from 1.
+
+        Parameters
+        ----------
+        i : int
+            Position of the sequence, from 0.
+
+        Returns
+        -------
+        str
+        """
         return f"sequence {i + 1}" if self.ids is None else f"sequence {self.ids[i]!r}"
 
     # -- as a source ---------------------------------------------------------------------------------
 
     def batches(self) -> Iterator[Batch]:
-        """Yield batches of whole sequences of about one block of rows."""
+        """Yield batches of whole sequences of about one block of rows.
+
+        Yields
+        ------
+        Batch
+        """
         for first, last in self.parts(frames.BLOCK):
             yield self._batch(first, last)
 
     def parts(self, size: int) -> Iterator[tuple[int, int]]:
         """Yield ranges of sequences (first, last) of about ``size`` steps.
 
+        Parameters
+        ----------
+        size : int
+            Steps of a part, about.
+
+        Yields
+        ------
+        (int, int)
+
+        Examples
+        --------
         >>> list(Sequences.of([[1, 2], [3], [4, 5, 6, 7], []]).parts(3))
         [(0, 2), (2, 4)]
         """
@@ -173,7 +225,16 @@ class Sequences(Taken):
         )
 
     def block(self, encoder: Encoder) -> Block:
-        """Encode all steps as one block; also if there are none."""
+        """Encode all steps as one block; also if there are none.
+
+        Parameters
+        ----------
+        encoder : Encoder
+
+        Returns
+        -------
+        Block
+        """
         if self.n_rows:
             return read_block(encoder, self)
         schema = encoder.schema
@@ -184,7 +245,16 @@ class Sequences(Taken):
     # -- as sequences --------------------------------------------------------------------------------
 
     def take(self, index: Any) -> Sequences:
-        """Return the sequences with these indices, in this order."""
+        """Return the sequences with these indices, in this order.
+
+        Parameters
+        ----------
+        index : array-like of int
+
+        Returns
+        -------
+        Sequences
+        """
         index = np.asarray(index)
         index = np.flatnonzero(index) if index.dtype == bool else index.astype(np.int64)
         starts, rows = take_ranges(self.starts, index)
@@ -200,7 +270,18 @@ class Sequences(Taken):
         )
 
     def of_sequence(self, name: str) -> tuple[Sequences, Column]:
-        """Split off a column that is constant within each sequence."""
+        """Split off a column that is constant within each sequence.
+
+        Parameters
+        ----------
+        name : str
+            A column of these sequences.
+
+        Returns
+        -------
+        (Sequences, array)
+            The sequences without the column, and its value in each sequence.
+        """
         if name not in self.columns:
             known = ", ".join(self.columns)
             raise BayesError(f"there is no column {name!r} (columns: {known})")
@@ -222,6 +303,21 @@ class Sequences(Taken):
     def coded(self, column: Column, vocabulary: Vocabulary, *, grow: bool = False, name: str = "symbol") -> Ints:
         """Encode a column by a vocabulary: codes from 0, −1 if missing, −2 if unknown.
 
+        Parameters
+        ----------
+        column : array of shape (n_steps,)
+        vocabulary : Vocabulary
+        grow : bool, default=False
+            Add unknown values to the vocabulary.
+        name : str, default="symbol"
+            What the values are, for messages.
+
+        Returns
+        -------
+        ndarray of shape (n_steps,)
+
+        Examples
+        --------
         >>> days, known = Sequences.of([["sun", None], ["hail"]]), Vocabulary(["rain", "sun"])
         >>> days.coded(days.columns["x0"], known).tolist()
         [1, -1, -2]
@@ -233,7 +329,12 @@ class Sequences(Taken):
         return table[factor.indices.astype(np.int64) - factor.low]
 
     def hashed(self) -> npt.NDArray[np.uint64]:
-        """Return a hash of the content of each sequence."""
+        """Return a hash of the content of each sequence.
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+        """
         power, mixed = np.uint64(0x9E3779B97F4A7C15), np.zeros(len(self), dtype=np.uint64)
         steps = np.arange(self.n_rows) - np.repeat(self.starts[:-1], self.lengths) + 1
         for name, column in self.columns.items():
@@ -245,7 +346,16 @@ class Sequences(Taken):
         return mixed
 
     def listed(self, values: Sequence[Any] | Array) -> list[Any]:
-        """Split values of all steps into one list per sequence."""
+        """Split values of all steps into one list per sequence.
+
+        Parameters
+        ----------
+        values : sequence of length n_steps
+
+        Returns
+        -------
+        list of list
+        """
         cells = values.tolist() if isinstance(values, np.ndarray) else list(values)
         at = self.starts.tolist()
         return [cells[a:b] for a, b in pairwise(at)]

@@ -78,11 +78,31 @@ class _Additive:
     alpha: float
 
     def pseudo_counts(self, values: Sequence[object], counts: Array) -> Floats:
-        """Return α for each value, shape (n_values,)."""
+        """Return α for each value, shape (n_values,).
+
+        Parameters
+        ----------
+        values : sequence of length n_values
+        counts : ndarray of shape (n_classes, n_values)
+
+        Returns
+        -------
+        ndarray of shape (n_values,)
+        """
         return np.full(len(values), float(self.alpha))
 
     def probability(self, *, count: float, total: float, n_values: int) -> float:
-        """Return (count + α) / (total + α · n_values)."""
+        """Return (count + α) / (total + α · n_values).
+
+        Parameters
+        ----------
+        count, total : float
+        n_values : int
+
+        Returns
+        -------
+        float
+        """
         return float(smoothed(count, total, self.alpha, self.alpha * n_values))
 
 
@@ -179,7 +199,17 @@ class MEstimate:
         return hash((self.m, _hashable(self.prior)))
 
     def pseudo_counts(self, values: Sequence[object], counts: Array) -> Floats:
-        """Return m · p_v for each value, shape (n_values,); with a mapping the unseen value gets 0."""
+        """Return m · p_v for each value, shape (n_values,); with a mapping the unseen value gets 0.
+
+        Parameters
+        ----------
+        values : sequence of length n_values
+        counts : ndarray of shape (n_classes, n_values)
+
+        Returns
+        -------
+        ndarray of shape (n_values,)
+        """
         if isinstance(self.prior, Mapping):
             share = _looked_up(self.prior, values, f"MEstimate({self.m}, prior={{…}})", "prior probability")
             return float(self.m) * share / sum(self.prior.values())
@@ -189,7 +219,17 @@ class MEstimate:
         return float(self.m) * probabilities(seen, 0.0)
 
     def probability(self, *, count: float, total: float, n_values: int) -> float:
-        """Return (count + m / n_values) / (total + m), for the uniform prior."""
+        """Return (count + m / n_values) / (total + m), for the uniform prior.
+
+        Parameters
+        ----------
+        count, total : float
+        n_values : int
+
+        Returns
+        -------
+        float
+        """
         if self.prior != "uniform":
             raise BayesError(
                 f"{self!r}.probability knows no values to look up: "
@@ -236,14 +276,34 @@ class Dirichlet:
         return hash(_hashable(self.beta))
 
     def pseudo_counts(self, values: Sequence[object], counts: Array) -> Floats:
-        """Return β_v − 1 for each value, shape (n_values,); with a mapping the unseen value gets 0."""
+        """Return β_v − 1 for each value, shape (n_values,); with a mapping the unseen value gets 0.
+
+        Parameters
+        ----------
+        values : sequence of length n_values
+        counts : ndarray of shape (n_classes, n_values)
+
+        Returns
+        -------
+        ndarray of shape (n_values,)
+        """
         if not isinstance(self.beta, Mapping):
             return np.full(len(values), float(self.beta) - 1)
         excess = {value: beta - 1 for value, beta in self.beta.items()}
         return _looked_up(excess, values, "Dirichlet", "β")
 
     def probability(self, *, count: float, total: float, n_values: int) -> float:
-        """Return (count + β − 1) / (total + (β − 1) · n_values), for a single β."""
+        """Return (count + β − 1) / (total + (β − 1) · n_values), for a single β.
+
+        Parameters
+        ----------
+        count, total : float
+        n_values : int
+
+        Returns
+        -------
+        float
+        """
         if isinstance(self.beta, Mapping):
             raise BayesError(
                 f"{self!r}.probability knows no values to look up: use pseudo_counts(values, counts), or one β for all."
@@ -426,18 +486,50 @@ class BackOff:
             )
 
     def pseudo_counts(self, values: Sequence[object], counts: Array) -> Floats:
-        """Return m / n_values for each value, shape (n_values,)."""
+        """Return m / n_values for each value, shape (n_values,).
+
+        Parameters
+        ----------
+        values : sequence of length n_values
+        counts : ndarray of shape (n_classes, n_values)
+
+        Returns
+        -------
+        ndarray of shape (n_values,)
+        """
         n_values = max(len(values), 1)
         n = np.asarray(counts, dtype=np.float64)
         lower = np.full(n.shape, 1 / n_values)
         return np.full(len(values), self.weight(n, n.sum(axis=1, keepdims=True), lower) / n_values)
 
     def weight(self, n: Floats, total: Floats, lower: Floats) -> float:
-        """Return m for counts n of values in contexts with these totals; ``lower`` is p' of the shorter context."""
+        """Return m for counts n of values in contexts with these totals; ``lower`` is p' of the shorter context.
+
+        Parameters
+        ----------
+        n : ndarray of shape (n_contexts, n_values, n_classes)
+        total : ndarray of shape (n_contexts, 1, n_classes)
+        lower : ndarray of shape (n_contexts, n_values, n_classes)
+
+        Returns
+        -------
+        float
+        """
         return float(self.weights(n, total, lower, [0])[0])
 
     def weights(self, n: Floats, total: Floats, lower: Floats, starts: Sequence[int]) -> Floats:
-        """Return m for each group of values along the last axis; ``starts`` are the first positions of the groups."""
+        """Return m for each group of values along the last axis; ``starts`` are the first positions of the groups.
+
+        Parameters
+        ----------
+        n, total, lower : ndarray
+            As for :meth:`weight`.
+        starts : sequence of int
+
+        Returns
+        -------
+        ndarray of shape (n_groups,)
+        """
         if self.m is not None or not n.shape[-1]:
             return np.full(len(starts), float(self.m or 1.0))
         cells = np.nonzero(n >= 1)  # other cells have no row to leave out

@@ -64,7 +64,18 @@ class VarianceFloor:
             raise BayesError(f'variance_floor of={self.of!r}: a share is "within" (of the classes) or of the "total"')
 
     def least(self, pooled: Floats, total: Floats) -> Floats:
-        """Return the floor of features with these variances; an unknown pooled variance is NaN."""
+        """Return the floor of features with these variances; an unknown pooled variance is NaN.
+
+        Parameters
+        ----------
+        pooled : ndarray of shape (n_features,)
+            Variances within the classes.
+        total : ndarray of shape (n_features,)
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+        """
         if self.of == "total":
             return self.share * total
         return np.maximum(self.share * within_or_total(pooled, total), NOISE * total)

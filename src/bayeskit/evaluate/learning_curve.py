@@ -282,10 +282,10 @@ def generative_vs_discriminative(
     y : str or array-like of shape (n_rows,)
     sizes : sequence of int, optional
         Numbers of training rows; by default doublings from 4 rows per class.
-    repeats : int
-    test_size : float
+    repeats : int, default=10
+    test_size : float, default=0.3
     models : mapping of str to classifier, optional
-    random_state : int
+    random_state : int, default=0
 
     Returns
     -------

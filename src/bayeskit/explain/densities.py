@@ -291,7 +291,7 @@ def decision_regions(
         The columns of the plane, by name or position.
     X : table or array of shape (n_rows, n_columns)
         Rows that the plane must cover. The classifier is asked with rows in the same form.
-    y : str or array-like of shape (n_rows,)
+    y : str or array-like of shape (n_rows,), optional
         The class column, or the labels.
     fixed : mapping or "missing", optional
         Values of other columns, by name or position. By default numbers have their median and all other columns their

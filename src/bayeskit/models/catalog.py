@@ -79,5 +79,10 @@ def model_names() -> tuple[str, ...]:
     Returns
     -------
     tuple of str
+
+    Examples
+    --------
+    >>> model_names()[:3]
+    ('naive', 'student', 'cuts')
     """
     return (*OURS, *SKLEARN)

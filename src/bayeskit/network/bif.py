@@ -48,7 +48,7 @@ def read_bif(path: str | Path, *, memory_limit: int = MEMORY_LIMIT) -> BayesianN
     Parameters
     ----------
     path : str or Path
-    memory_limit : int
+    memory_limit : int, default=4 GiB
         Maximum number of bytes of the tables.
 
     Returns

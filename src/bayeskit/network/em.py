@@ -131,7 +131,7 @@ def fit_tables(
     random_state : int, default=0
     n_threads : int, optional
     progress : bool or callable, optional
-    memory_limit : int
+    memory_limit : int, default=4 GiB
 
     Returns
     -------

@@ -24,7 +24,20 @@ Edge = tuple[str, str]
 
 
 class PartialGraph(NamedTuple):
-    """A graph with directed arcs (parent, child) and undirected edges (a, b), a before b."""
+    """A graph with directed arcs (parent, child) and undirected edges (a, b), a before b.
+
+    Attributes
+    ----------
+    nodes : tuple of str
+    arcs : list of (parent, child)
+    edges : list of (a, b)
+
+    Examples
+    --------
+    >>> print(PartialGraph(("a", "b", "c"), [("a", "b")], [("b", "c")]))
+    a → b
+    b — c
+    """
 
     nodes: tuple[str, ...]
     arcs: list[Edge]

@@ -34,7 +34,7 @@ def read_network(path: str | Path, *, memory_limit: int = MEMORY_LIMIT) -> Bayes
     ----------
     path : str or Path
         ``.bif``, ``.xml`` or ``.xmlbif`` (XMLBIF), ``.net`` (Hugin) or ``.dsc`` (Microsoft).
-    memory_limit : int
+    memory_limit : int, default=4 GiB
         Maximum number of bytes of the tables.
 
     Returns

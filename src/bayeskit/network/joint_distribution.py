@@ -253,7 +253,7 @@ class JointDistribution(Readable, Drawable):
             Leave columns out ("ignore") or cut numbers.
         domains : dict, optional
             Values of columns.
-        memory_limit : int
+        memory_limit : int, default=4 GiB
 
         Returns
         -------

@@ -73,7 +73,7 @@ class BayesianNetwork(Readable, Drawable):
         of shape (*parents, n_states) are accepted if ``states`` declares the states.
     states : dict, optional
         States of each node.
-    memory_limit : int
+    memory_limit : int, default=4 GiB
         Work that needs more bytes raises an error before it starts.
 
     Attributes
@@ -138,7 +138,17 @@ class BayesianNetwork(Readable, Drawable):
 
     @classmethod
     def of_arrays(cls, *arrays: Any, **settings: Any) -> Self:
-        """Build a network from parents, states and valid tables, shape (n_contexts, n_states), as ``_set`` does."""
+        """Build a network from parents, states and valid tables, shape (n_contexts, n_states), as ``_set`` does.
+
+        Parameters
+        ----------
+        *arrays, **settings
+            As for the constructor: parents, states, tables and cut points.
+
+        Returns
+        -------
+        BayesianNetwork
+        """
         self = cls.__new__(cls)
         self._set(*arrays, **settings)
         return self
@@ -172,7 +182,7 @@ class BayesianNetwork(Readable, Drawable):
         domains : dict, optional
             Values of columns.
         sample_weight : array-like of shape (n_rows,), optional
-        memory_limit : int
+        memory_limit : int, default=4 GiB
 
         Returns
         -------
@@ -191,7 +201,18 @@ class BayesianNetwork(Readable, Drawable):
 
     @classmethod
     def of_tally(cls, counts: learning.NetworkTally, smoothing: Any, memory_limit: int) -> Self:
-        """Build a network from counts."""
+        """Build a network from counts.
+
+        Parameters
+        ----------
+        counts : NetworkTally
+        smoothing : float or smoothing rule
+        memory_limit : int, default=4 GiB
+
+        Returns
+        -------
+        BayesianNetwork
+        """
         tables = counts.estimate(smoothing)
         n = cls.of_arrays(counts.parents, counts.display_states, tables, counts.cuts, counts, memory_limit)
         n.smoothing = smoothing

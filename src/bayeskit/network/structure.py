@@ -190,8 +190,8 @@ def learn_network(
         The class of "tan".
     max_parents : int, default=3
         Of any node; at most 7.
-    required, forbidden : iterable of (parent, child)
-    tiers : sequence of sequences of str
+    required, forbidden : iterable of (parent, child), optional
+    tiers : sequence of sequences of str, optional
         Groups of columns in the order of time: no arc leads from a later group to an earlier one.
     start : BayesianNetwork or iterable of (parent, child), optional
         Where the search starts; an empty graph by default.
@@ -215,7 +215,7 @@ def learn_network(
     progress : bool or callable, optional
         True shows a bar; a function is called with (stage, done, of). Ctrl-C ends the search with the best network so
         far.
-    memory_limit : int
+    memory_limit : int, default=4 GiB
 
     Returns
     -------

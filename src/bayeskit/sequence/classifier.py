@@ -247,9 +247,18 @@ class SequenceClassifier(SequenceModel, Composite):
 
     @available_if(_is_counted, ONLY_COUNTED)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn more sequences, which may have new symbols and classes. Parameters are those of :meth:`fit`.
+        """Learn more sequences, which may have new symbols and classes.
 
-        ``classes`` is accepted for scikit-learn and not needed.
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`fit`.
+        classes : sequence, default=None
+            Accepted for scikit-learn and not needed.
+
+        Returns
+        -------
+        self
         """
         if not self.__sklearn_is_fitted__():
             return self.fit(X, y, sample_weight)
@@ -258,7 +267,16 @@ class SequenceClassifier(SequenceModel, Composite):
 
     @available_if(_is_counted, ONLY_COUNTED)
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Remove sequences that were learned. Parameters are those of :meth:`fit`.
+        """Remove sequences that were learned.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        self
 
         Raises
         ------

@@ -70,7 +70,7 @@ class HiddenMarkovModel(HMMInference):
         columns together). A dict sets it by column.
     covariance : {"diagonal", "spherical", "full", "tied"}, default="diagonal"
         Covariance of the Gaussian columns.
-    variance_floor, variance_weight, mean_weight : float
+    variance_floor, variance_weight, mean_weight : float, default=0.01, 1.0, 0.0
         Normal–inverse-gamma prior of a state: ``variance_weight`` rows with this share of the column's variance, and
         ``mean_weight`` rows at its mean.
     start, transitions : array-like or str, optional
@@ -237,7 +237,16 @@ class HiddenMarkovModel(HMMInference):
         """Learn more sequences.
 
         Labeled sequences are counted. For others Baum–Welch continues from the current parameters; the expected
-        statistics of earlier sequences stay as they are. Parameters are those of :meth:`fit`.
+        statistics of earlier sequences stay as they are.
+
+        Parameters
+        ----------
+        X, y, lengths
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        self
         """
         if not self.__sklearn_is_fitted__():
             return self.fit(X, y, lengths)

@@ -123,7 +123,12 @@ class HMMInference(SequenceModel):
         raise BayesError(f"there is no table {what!r} ({', '.join(known)}){did_you_mean(what, known)}")
 
     def n_parameters(self) -> int:
-        """Return the number of free parameters."""
+        """Return the number of free parameters.
+
+        Returns
+        -------
+        int
+        """
         return self.structure_.rules.n_parameters() + sum(e.n_parameters() for e in self.parameters_.emissions)
 
     def expected_time(self) -> Table:

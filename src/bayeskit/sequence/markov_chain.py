@@ -131,14 +131,33 @@ class MarkovChain(SequenceModel):
         return self._become(tally, ())
 
     def partial_fit(self, X: Any, lengths: Any = None, sample_weight: Any = None) -> Self:
-        """Learn more sequences, which may have new symbols. Parameters are those of :meth:`fit`."""
+        """Learn more sequences, which may have new symbols.
+
+        Parameters
+        ----------
+        X, lengths, sample_weight
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        self
+        """
         if not self.__sklearn_is_fitted__():
             return self.fit(X, lengths, sample_weight)
         self._check_settings()
         return self.fit_tally(self.tally_ + self._count_transitions(self._read(X, lengths, sample_weight)))
 
     def forget(self, X: Any, lengths: Any = None, sample_weight: Any = None) -> Self:
-        """Remove sequences that were learned. Parameters are those of :meth:`fit`.
+        """Remove sequences that were learned.
+
+        Parameters
+        ----------
+        X, lengths, sample_weight
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        self
 
         Raises
         ------

@@ -118,20 +118,54 @@ class Tally:
 
     @classmethod
     def of(cls, space: Space, class_counts: Counts, *statistics: Statistic) -> Self:
-        """Build a tally of some statistics, with sorted classes and values, dropping those without rows."""
+        """Build a tally of some statistics, with sorted classes and values, dropping those without rows.
+
+        Parameters
+        ----------
+        space : Space
+        class_counts : ndarray of shape (n_classes,)
+        *statistics : Statistic
+
+        Returns
+        -------
+        Tally
+        """
         check_one_kind(space.classes)
         return cls(space, class_counts, {statistic.kind: statistic for statistic in statistics}).tidy()
 
     @classmethod
     def empty(cls, schema: Schema, plan: Plan) -> Self:
-        """Return a tally without rows, neutral under +."""
+        """Return a tally without rows, neutral under +.
+
+        Parameters
+        ----------
+        schema : Schema
+        plan : Plan
+
+        Returns
+        -------
+        Tally
+        """
         space = Space(schema, (), {name: () for name in schema.coded if name in plan.names})
         nothing = (statistic_of(request.kind).empty(request, space) for request in plan)
         return cls.of(space, np.zeros(0, dtype=np.int64), *nothing)
 
     @classmethod
     def of_block(cls, block: Block, space: Space, plan: Plan, n_threads: int, memory_limit: float | None) -> Self:
-        """Count the requests of a plan in one block, in the codes of the space."""
+        """Count the requests of a plan in one block, in the codes of the space.
+
+        Parameters
+        ----------
+        block : Block
+        space : Space
+        plan : Plan
+        n_threads : int
+        memory_limit : float or None
+
+        Returns
+        -------
+        Tally
+        """
         kinds = [(request, statistic_of(request.kind)) for request in plan]
         for request, kind in kinds:
             if (need := kind.memory_needed(request, space)) is not None:
@@ -185,6 +219,16 @@ class Tally:
     def total(tallies: Sequence[Tally]) -> Tally:
         """Sum tallies in order; values are aligned once, not at each addition.
 
+        Parameters
+        ----------
+        tallies : sequence of Tally
+
+        Returns
+        -------
+        Tally
+
+        Examples
+        --------
         >>> days = [Tally.from_counts({"sky": {"yes": {sky: 1}}}) for sky in ("sun", "rain", "sun")]
         >>> Tally.total(days) == days[0] + days[1] + days[2]
         True
@@ -192,7 +236,16 @@ class Tally:
         return reduce(Tally.plus, _align(tallies)).tidy()
 
     def plus(self, other: Tally) -> Tally:
-        """Add the rows of a tally with the same codes, without sorting."""
+        """Add the rows of a tally with the same codes, without sorting.
+
+        Parameters
+        ----------
+        other : Tally
+
+        Returns
+        -------
+        Tally
+        """
         a, b = (side.as_float() for side in (self, other)) if self.weighted != other.weighted else (self, other)
         statistics = {kind: statistic.plus(b.statistics[kind]) for kind, statistic in a.statistics.items()}
         row_hash = combine_hashes((a.row_hash, a.class_counts.any()), (b.row_hash, b.class_counts.any()))
@@ -214,7 +267,12 @@ class Tally:
         return Tally(a.space, counts, left, a.row_hash - b.row_hash if known else None).tidy()  # type: ignore[operator]
 
     def tidy(self) -> Self:
-        """Sort classes and values, declared values in declared order; drop undeclared ones without rows."""
+        """Sort classes and values, declared values in declared order; drop undeclared ones without rows.
+
+        Returns
+        -------
+        Tally
+        """
         classes = [label for label, n in zip(self.space.classes, self.class_counts, strict=False) if n > 0]
         values = {}
         for name, held in self.space.values.items():
@@ -223,7 +281,16 @@ class Tally:
         return self.recode(self.schema, union(self.schema.target.domain or (), classes), values)
 
     def occurring_values(self, name: str) -> Bools:
-        """Return a mask of the values of a coded column that occur in some row."""
+        """Return a mask of the values of a coded column that occur in some row.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        ndarray of shape (n_values,)
+        """
         occurring = np.zeros(self.space.slots[name] - 1, dtype=bool)
         for statistic in self.statistics.values():
             mask = statistic.occurring_values(name)
@@ -232,12 +299,33 @@ class Tally:
         return occurring
 
     def recode(self, schema: Schema, classes: Iterable[Value], values: Mapping[str, Any]) -> Self:
-        """Return the counts over other classes and values, matched by name; new ones are zero."""
+        """Return the counts over other classes and values, matched by name; new ones are zero.
+
+        Parameters
+        ----------
+        schema : Schema
+        classes : iterable
+        values : mapping from str to values
+            Of each coded column.
+
+        Returns
+        -------
+        Tally
+        """
         space = Space(schema, tuple(classes), values, self.weighted)
         return self._recoded(space, Recoding.by_name(self.space, space))
 
     def grown(self, space: Space) -> Self:
-        """Return the counts in a space to which codes were appended."""
+        """Return the counts in a space to which codes were appended.
+
+        Parameters
+        ----------
+        space : Space
+
+        Returns
+        -------
+        Tally
+        """
         space = replace(space, weighted=self.weighted)
         if space.n_classes == self.space.n_classes and space.slots == self.space.slots:
             return replace(self, space=space)
@@ -248,27 +336,69 @@ class Tally:
         return type(self)(space, take_codes(self.class_counts, recoding.classes, 0), statistics, self.row_hash)
 
     def with_classes(self, index: Any, classes: Iterable[Value]) -> Self:
-        """Return the counts under other classes: each is the old class of this index, or new for −1."""
+        """Return the counts under other classes: each is the old class of this index, or new for −1.
+
+        Parameters
+        ----------
+        index : array-like of int
+        classes : iterable
+
+        Returns
+        -------
+        Tally
+        """
         space = replace(self.space, classes=tuple(classes))
         return replace(self._recoded(space, Recoding.of_classes(index, self.space)), row_hash=None)
 
     def with_schema(self, schema: Schema) -> Self:
-        """Return the counts with another schema."""
+        """Return the counts with another schema.
+
+        Parameters
+        ----------
+        schema : Schema
+
+        Returns
+        -------
+        Tally
+        """
         return replace(self, space=replace(self.space, schema=schema))
 
     def with_statistic(self, statistic: Statistic) -> Self:
-        """Replace the statistic of the same kind."""
+        """Replace the statistic of the same kind.
+
+        Parameters
+        ----------
+        statistic : Statistic
+
+        Returns
+        -------
+        Tally
+        """
         return replace(self, statistics={**self.statistics, statistic.kind: statistic})
 
     def as_float(self) -> Self:
-        """Return the counts as sums of weights."""
+        """Return the counts as sums of weights.
+
+        Returns
+        -------
+        Tally
+        """
         statistics = {kind: statistic.as_float() for kind, statistic in self.statistics.items()}
         return type(self)(
             replace(self.space, weighted=True), self.class_counts.astype(np.float64), statistics, self.row_hash
         )
 
     def restrict(self, names: Iterable[str]) -> Self:
-        """Return the counts of these columns only."""
+        """Return the counts of these columns only.
+
+        Parameters
+        ----------
+        names : iterable of str
+
+        Returns
+        -------
+        Tally
+        """
         schema = self.schema.restrict(names)
         left = {kind: statistic.restrict(list(schema.columns)) for kind, statistic in self.statistics.items()}
         values = {name: values for name, values in self.space.values.items() if name in schema.columns}
@@ -276,7 +406,12 @@ class Tally:
         return type(self)(replace(self.space, schema=schema, values=values), self.class_counts, statistics)
 
     def to_parts(self) -> Parts:
-        """Return (plain header, arrays) for a file: the class counts first, then those of each statistic."""
+        """Return (plain header, arrays) for a file: the class counts first, then those of each statistic.
+
+        Returns
+        -------
+        Parts
+        """
         statistics, arrays = [], [self.class_counts]
         for statistic in self.statistics.values():
             details, more = statistic.to_parts()
@@ -292,7 +427,22 @@ class Tally:
 
     @classmethod
     def from_parts(cls, header: Any, arrays: list[Array]) -> Self:
-        """Restore the tally of :meth:`to_parts`; raise :class:`BadFile` for inconsistent parts."""
+        """Restore the tally of :meth:`to_parts`; raise :class:`BadFile` for inconsistent parts.
+
+        Parameters
+        ----------
+        header : object
+        arrays : list of ndarray
+
+        Returns
+        -------
+        Tally
+
+        Raises
+        ------
+        BadFile
+            For inconsistent parts.
+        """
         try:
             space, requests = _outline(header, arrays)
             statistics, at, used = {}, 1, {*space.schema.used}
@@ -325,12 +475,31 @@ class Tally:
         return tally
 
     def to_bytes(self) -> bytes:
-        """Serialize to bytes for :meth:`from_bytes`; equal tallies give equal bytes."""
+        """Serialize to bytes for :meth:`from_bytes`; equal tallies give equal bytes.
+
+        Returns
+        -------
+        bytes
+        """
         return pack(*self.to_parts())
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """Restore a tally from :meth:`to_bytes`; raise an error for damaged or foreign bytes."""
+        """Restore a tally from :meth:`to_bytes`; raise an error for damaged or foreign bytes.
+
+        Parameters
+        ----------
+        data : bytes
+
+        Returns
+        -------
+        Tally
+
+        Raises
+        ------
+        BadFile
+            For damaged or foreign bytes.
+        """
         header, arrays = unpack(data)
         with np.errstate(all="ignore"):  # what overflows is found, and refused
             return cls.from_parts(header, arrays)
@@ -350,6 +519,22 @@ class Tally:
         Without ``class_counts`` a class has as many rows as its fullest column has cells; fewer cells in
         another column are missing ones, and so are those counted under ``None``. ``domains`` declares all values of
         a column, in their order.
+
+        Parameters
+        ----------
+        counts : mapping
+        class_counts : mapping from class to number, default=None
+        target : str, default="class"
+        domains : mapping from str to values, default=None
+
+        Returns
+        -------
+        Tally
+
+        Raises
+        ------
+        BayesError
+            For counts without classes, a column of ``domains`` without counts, and more cells than rows.
         """
         labels = {canonical(c) for table in counts.values() for c in table} | {canonical(c) for c in class_counts or ()}
         if None in labels or not labels:
@@ -378,7 +563,17 @@ class Tally:
         return cls.of(space, rows.astype(space.dtype), Families(tables))
 
     def get(self, kind: type[S]) -> S | None:
-        """Return the statistic of a kind, None if it was not counted."""
+        """Return the statistic of a kind, None if it was not counted.
+
+        Parameters
+        ----------
+        kind : type
+            The class of a statistic, such as ``Families``.
+
+        Returns
+        -------
+        statistic or None
+        """
         found = self.statistics.get(kind.kind)
         return found if isinstance(found, kind) else None
 
@@ -411,7 +606,16 @@ class Tally:
         return tuple(name for s in self.statistics.values() if isinstance(s, LogMoments) for name in s.columns)
 
     def moments_of(self, columns: Sequence[str]) -> Moments:
-        """Return n, Σx and Σx² of these columns, (n_classes, n_columns), from any statistic."""
+        """Return n, Σx and Σx² of these columns, (n_classes, n_columns), from any statistic.
+
+        Parameters
+        ----------
+        columns : sequence of str
+
+        Returns
+        -------
+        Moments
+        """
         for statistic in self.statistics.values():
             if isinstance(statistic, ColumnMoments) and set(columns) <= set(statistic.columns):
                 return statistic.of(columns)
@@ -443,7 +647,19 @@ class Tally:
         return found.tables if (found := self.get(Joints)) else {}
 
     def prune(self, min_count: float = 1, min_documents: float = 1) -> Self:
-        """Drop rare words without reading any text again; forgetting ignores dropped words."""
+        """Drop rare words without reading any text again; forgetting ignores dropped words.
+
+        Parameters
+        ----------
+        min_count : float, default=1
+            Least number of occurrences of a word.
+        min_documents : float, default=1
+            Least number of documents with a word.
+
+        Returns
+        -------
+        Tally
+        """
         words = self.get(ColumnWords)
         return self.with_statistic(words.prune(min_count, min_documents)) if words else self
 

@@ -74,7 +74,7 @@ class TopicModel(Transforms):
         always exact.
     tokenizer : Tokenizer, optional
         By default words of two or more letters without scikit-learn's English stop words.
-    min_df, max_df : int or float
+    min_df, max_df : int or float, default=1, 1.0
         Keep words that occur in so many documents (a share if float).
     max_features : int, optional
         Keep only the most frequent words.
@@ -137,7 +137,7 @@ class TopicModel(Transforms):
         Parameters
         ----------
         X : texts, or counts of shape (n_documents, n_words)
-        y : None
+        y : None, optional
             Ignored.
         words : iterable of str, optional
             Names of the columns of counts.
@@ -293,7 +293,7 @@ class TopicModel(Transforms):
 
         Parameters
         ----------
-        input_features : None
+        input_features : None, optional
             Ignored.
 
         Returns
@@ -308,7 +308,7 @@ class TopicModel(Transforms):
         Parameters
         ----------
         X : documents
-        y : None
+        y : None, optional
             Ignored.
 
         Returns

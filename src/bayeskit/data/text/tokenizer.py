@@ -133,7 +133,12 @@ class Tokenizer:
         return cut
 
     def to_json(self) -> dict[str, Any]:
-        """Return the settings as plain data for :meth:`from_json`."""
+        """Return the settings as plain data for :meth:`from_json`.
+
+        Returns
+        -------
+        dict
+        """
         if not isinstance(self.pattern, str):
             raise BayesError("a callable cannot be written down: name a pattern, or give a regular expression")
         data = {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
@@ -141,7 +146,21 @@ class Tokenizer:
 
     @classmethod
     def from_json(cls, data: Any) -> Tokenizer:
-        """Restore a tokenizer from :meth:`to_json`; raise BadFile for anything else."""
+        """Restore a tokenizer from :meth:`to_json`; raise BadFile for anything else.
+
+        Parameters
+        ----------
+        data : dict
+
+        Returns
+        -------
+        Tokenizer
+
+        Raises
+        ------
+        BadFile
+            For anything else.
+        """
         try:
             stop, bits = data["stop_words"], data["hash_bits"]
             plain = isinstance(data["pattern"], str) and isinstance(data["lowercase"], bool)

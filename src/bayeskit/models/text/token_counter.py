@@ -111,7 +111,7 @@ class TokenCounter(Transforms):
         Parameters
         ----------
         raw_documents : documents
-        y : None
+        y : None, optional
             Ignored.
 
         Returns
@@ -128,7 +128,7 @@ class TokenCounter(Transforms):
         Parameters
         ----------
         raw_documents : documents
-        y : None
+        y : None, optional
             Ignored.
 
         Returns
@@ -166,7 +166,7 @@ class TokenCounter(Transforms):
         Parameters
         ----------
         raw_documents : documents
-        y : None
+        y : None, optional
             Ignored.
 
         Returns
@@ -255,7 +255,7 @@ class TokenCounter(Transforms):
 
         Parameters
         ----------
-        input_features : None
+        input_features : None, optional
             Ignored.
 
         Returns
