@@ -14,10 +14,12 @@ from .conftest import LAWS
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 
+# Every model that becomes a network of all its columns.
 NETWORKS = [
     law
     for law in LAWS
-    if law.model_class in (bk.TAN, bk.KDB) or law.name in ("categorical", "categorical without smoothing", "histogram")
+    if law.model_class in (bk.TAN, bk.KDB, bk.NetworkClassifier)
+    or law.name in ("categorical", "categorical without smoothing", "categorical with automatic smoothing", "histogram")
 ]
 NEVER_SEEN = {"sky": "snow", "flag": None, "size": None, "year": 1999}
 
@@ -81,6 +83,13 @@ def test_the_columns_sum_to_the_score_whichever_cells_are_missing(law, data):
     terms = model.predict_column_log_proba(asked)
     total = model.params_.log_prior + sum(terms.values())
     np.testing.assert_allclose(np.exp(total), np.exp(model.predict_joint_log_proba(asked)), rtol=1e-12, atol=1e-300)
+
+
+@pytest.mark.parametrize("setting", [{"missing": "value"}, {"unseen": "smooth"}])
+def test_a_model_for_which_such_cells_are_evidence_is_no_network(setting):
+    model = bk.NaiveBayes(**setting).fit({"sky": ["sun", "rain", None, "sun"]}, ["a", "b", "a", "b"])
+    with pytest.raises(bk.BayesError, match="evidence for this model"):
+        model.to_network()
 
 
 def test_a_column_without_a_distribution_has_no_children():

@@ -433,6 +433,11 @@ class NaiveBayes(Classifier):
         -------
         BayesianNetwork
 
+        Raises
+        ------
+        BayesError
+            If missing cells or values never seen are evidence for this model: a network sums them out.
+
         Examples
         --------
         >>> from bayeskit.datasets import load_worked_example
@@ -442,6 +447,12 @@ class NaiveBayes(Classifier):
         """
         from bayeskit.models._structured import network_of_tables
 
+        for setting, value, cells in (("missing", "value", "missing cells"), ("unseen", "smooth", "values never seen")):
+            if getattr(self, setting) == value:
+                raise BayesError(
+                    f"{cells} are evidence for this model, and a network sums them out",
+                    hint=f"pass {format_setting(setting, 'ignore')}",
+                )
         tables = {
             name: (table.values, (), table.probabilities[:, 1 : len(table.values) + 1])
             for name, table in self.params_.tables.items()
