@@ -58,6 +58,23 @@ def test_a_model_has_a_method_or_says_why_not(model, name):
                 getattr(one, name)
 
 
+@pytest.mark.parametrize("name", ["partial_fit", "forget", "merge"])
+@pytest.mark.parametrize(
+    "made",
+    [
+        bk.CostSensitive(),
+        bk.DiscriminativeWeights(),
+        bk.SemiSupervised(bk.NaiveBayes()),
+        bk.LogisticRegression(),
+        bk.LinearRegression(),
+    ],
+    ids=lambda made: type(made).__name__,
+)
+def test_a_model_around_others_says_why_it_cannot_learn_or_forget(made, name):
+    with pytest.raises(AttributeError, match=rf"^{type(made).__name__} has no {name}: .*Fit again"):
+        getattr(made, name)
+
+
 def test_the_table_of_the_docs_says_what_each_model_can():
     page = (Path(__file__).parents[2] / "docs" / "how_it_works.md").read_text(encoding="utf-8")
     head = "| model | learns, forgets, merges |"

@@ -43,17 +43,28 @@ def table_text(model, name):
 
 def mentioned(model):
     """The names of forgotten rows in the decoded file, the schema, the tables and the exports of a model."""
-    header, arrays = unpack(to_bytes(model))
-    # Bytes of a list of words, and of cells of a row.
-    raw = b"\0".join(np.ascontiguousarray(array).tobytes() for array in arrays)
-    said = [json.dumps(header, ensure_ascii=False), str(model.schema_.to_json())]
+    said = [str(model.schema_.to_json()), *exports(model)]
     if hasattr(model, "describe_structure"):
         said.append(str(model.describe_structure()))
     if not isinstance(model, bk.TextClassifier):
         said += [table_text(model, name) for name in model.schema_.used if name in model.tally_.families]
-    with suppress(AttributeError, bk.BayesError):  # some have no export
-        said.append(json.dumps(model.to_json()))
-    return [name for name in GONE if name.encode() in raw or any(name in text for text in said)]
+    return [name for name in GONE if any(name in text for text in said)] + written(model)
+
+
+def written(model):
+    """The names of forgotten rows in the decoded file and the attributes of a model."""
+    header, arrays = unpack(to_bytes(model))
+    # Bytes of a list of words, and of cells of a row.
+    raw = b"\0".join(np.ascontiguousarray(array).tobytes() for array in arrays)
+    said = json.dumps(header, ensure_ascii=False) + str(vars(model))
+    return [name for name in GONE if name.encode() in raw or name in said]
+
+
+def exports(model):
+    """Return the exports of a model as text; some have none."""
+    for export, of in (("to_json", ()), ("to_sql", ("rows",)), ("to_onnx", ())):
+        with suppress(AttributeError, bk.BayesError):
+            yield str(getattr(model, export)(*of))
 
 
 def with_gone_names(law, data):
@@ -136,3 +147,35 @@ def test_refit_of_kept_documents_gives_the_fit_on_the_remaining_ones(recipe, dat
     if fixed:
         with pytest.raises(bk.BayesError, match="does not keep its documents"):
             alone.forget(texts[:1], tags[:1], refit=True)
+
+
+@pytest.mark.parametrize("kind", ["chain", "states", "classifier", "tagger", "topics", "network"])
+@lawful
+@given(data=st.data())
+def test_no_name_of_forgotten_sequences_alone_stays_in_the_file(kind, data):
+    pairs = st.tuples(KEPT_WORDS, st.sampled_from("st"))
+    kept = data.draw(st.lists(st.lists(pairs, min_size=2, max_size=5), min_size=2, max_size=6))
+    last = st.sampled_from([("zqword", "s"), ("zqvalue", "zqclass"), ("sun", "zqclass")])
+    gone = data.draw(st.lists(st.tuples(st.lists(pairs, max_size=3), last), min_size=1, max_size=3))
+    gone = [[*before, end] for before, end in gone]
+    words, tags = ([[pair[i] for pair in one] for one in kept + gone] for i in range(2))
+    n_kept = len(kept)
+    if kind == "chain":
+        model = bk.MarkovChain().fit(words).forget(words[n_kept:])
+    elif kind == "states":
+        model = bk.HiddenMarkovModel().fit(words, tags).forget(words[n_kept:], tags[n_kept:])
+    elif kind == "classifier":
+        y = ["ab"[i % 2] for i in range(n_kept)] + ["zqclass"] * len(gone)
+        model = bk.SequenceClassifier(bk.MarkovChain()).fit(words, y).forget(words[n_kept:], y[n_kept:])
+    elif kind == "tagger":
+        model = bk.Tagger().fit(words, tags).forget(words[n_kept:], tags[n_kept:])
+    elif kind == "topics":
+        texts = [" ".join(one) for one in words]
+        model = bk.TopicModel(2, n_sweeps=5, keep_assignments=True).fit(texts).forget(texts[n_kept:])
+    else:
+        tables = [
+            {name: [pair[i] for one in part for pair in one] for i, name in enumerate(("word", "tag"))}
+            for part in (kept + gone, gone)
+        ]
+        model = bk.BayesianNetwork.from_data([("tag", "word")], tables[0]).forget(tables[1])
+    assert written(model) == []

@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 import bayeskit as bk
@@ -80,15 +82,30 @@ def test_a_grown_tree_of_repeated_rows_is_that_of_weighted_rows(k):
     np.testing.assert_allclose(repeated.predict_proba(X), weighted.predict_proba(X), rtol=0, atol=1e-9)
 
 
+FOREIGN = ("tree", "knn", "perceptron", "forest", "boosting")
+WRAPPERS = {
+    "Calibrated, sigmoid": bk.Calibrated(bk.TAN(), "sigmoid"),
+    "Calibrated, temperature": bk.Calibrated(bk.NaiveBayes(), "temperature"),
+    "CostSensitive": bk.CostSensitive(bk.NaiveBayes()),
+    "BayesOptimalClassifier": bk.BayesOptimalClassifier({"naive": bk.NaiveBayes(), "tan": bk.TAN()}),
+    "Encoded": bk.Encoded(LogisticRegression()),
+}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 3])
-def test_subclasses_of_repeated_rows_are_no_worse_than_of_weighted_rows(k):
+@pytest.mark.parametrize("name", [*(name for name in bk.model_names() if name not in FOREIGN), *WRAPPERS])
+def test_repeated_rows_are_weighted_rows_for_every_named_model_and_wrapper(name, k):
     X, y = draw_rows(300, 1)
-    new, truth = draw_rows(2_000, 2)
-    repeated = bk.SubclassBayes(random_state=0).fit(pd.concat([X] * k), np.tile(y, k))
-    weighted = bk.SubclassBayes(random_state=0).fit(X, y, sample_weight=np.full(300, float(k)))
-    losses = [log_loss(truth, model.predict_proba(new)) for model in (repeated, weighted)]
-    assert losses[0] <= 1.05 * losses[1]
+    new, truth = draw_rows(1_000, 2)
+    if name == "gaussian":
+        X, new = X[list("abc")], new[list("abc")]
+    model = WRAPPERS[name] if name in WRAPPERS else bk.model_named(name)
+    repeated = clone(model).fit(pd.concat([X] * k), np.tile(y, k)).predict_proba(new)
+    weighted = clone(model).fit(X, y, sample_weight=np.full(300, float(k))).predict_proba(new)
+    assert log_loss(truth, repeated) <= 1.05 * log_loss(truth, weighted)
+    if name not in ("best", "fast", "subclass"):
+        np.testing.assert_allclose(repeated, weighted, rtol=0, atol=1e-7)
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ import numpy as np
 from bayeskit import logspace
 from bayeskit.errors import BadFile, BayesError, BayesWarning, with_article
 from bayeskit.models import model_of, n_rows, open_file, saved_of, to_bytes
+from bayeskit.models.base.available import unavailable
 from bayeskit.models.base.estimator import Estimator
 from bayeskit.storage.files import LOCK_TIMEOUT, lock_file
 from bayeskit.storage.history import Action, Event, check_batch_name
@@ -30,6 +31,8 @@ class Composite(Estimator):
 
     _part: ClassVar[str] = ""  # the name of the only part, which is the attribute with "_"
     _part_class: ClassVar[str] = ""  # the class of the parts, if there is only one that fits
+
+    partial_fit = forget = merge = unavailable("it was fitted to all rows at once. Fit again")
 
     def _fitted_parts(self) -> dict[str, Any]:
         """Return the fitted models by name."""
