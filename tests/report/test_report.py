@@ -34,20 +34,25 @@ def titles(report):
     return re.findall(r"<h2>(.*?)</h2>", report.html)
 
 
-def test_a_report_has_a_section_for_each_question():
-    assert [name for name in titles(bk.write_report(bk.NaiveBayes(), *table())) if name in SECTIONS] == SECTIONS
+@pytest.fixture(scope="module")
+def plain():
+    """Return the report of naive Bayes on the table."""
+    return bk.write_report(bk.NaiveBayes(), *table())
 
 
-def test_the_scores_are_those_of_leave_one_out_beside_the_majority_class():
+def test_a_report_has_a_section_for_each_question(plain):
+    assert [name for name in titles(plain) if name in SECTIONS] == SECTIONS
+
+
+def test_the_scores_are_those_of_leave_one_out_beside_the_majority_class(plain):
     X, y = table()
-    model = bk.NaiveBayes().fit(X, y)
-    report, scores = bk.write_report(model, X, y).html, model.leave_one_out(X, y)
+    report, scores = plain.html, bk.NaiveBayes().fit(X, y).leave_one_out(X, y)
     for figure in (scores.accuracy, scores.log_loss, scores.baseline.log_loss):
         assert f"{figure:.6g}" in report
 
 
-def test_the_model_card_has_counts_version_and_how_to_use_the_model():
-    card = bk.write_report(bk.NaiveBayes(), *table()).html.partition("<h2>Model card</h2>")[2]
+def test_the_model_card_has_counts_version_and_how_to_use_the_model(plain):
+    card = plain.html.partition("<h2>Model card</h2>")[2]
     for part in (
         "120 rows, 2 columns, 2 classes",
         f"bayeskit {bk.__version__}",
@@ -58,12 +63,25 @@ def test_the_model_card_has_counts_version_and_how_to_use_the_model():
         assert part in card
 
 
+@pytest.mark.slow
 def test_an_ensemble_stands_beside_naive_bayes():
     X, y = table(60)
     report = bk.write_report(bk.BayesClassifier(), X, y).html
     assert "NaiveBayes" in re.search(r"<h2>Scores</h2>.*?</table>", report, re.S).group()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("model", [bk.TAN(), bk.LogisticRegression()], ids=repr)
+def test_a_model_without_tables_of_columns_has_those_of_naive_bayes(model):
+    X, y = table(60)
+    report = bk.write_report(model, X, y).html
+    shown = report.partition("<h2>Most informative columns</h2>")[2].partition("<section")[0]
+    assert "those of naive Bayes" in shown
+    assert "P(sky | no)" in shown
+    assert "<h2>Dependent columns</h2>" in report
+
+
+@pytest.mark.slow
 def test_documents_have_words_instead_of_columns():
     texts = ["cheap pills now", "meeting at noon", "cheap offer now", "lunch at noon"] * 8
     report = bk.write_report(bk.TextClassifier("multinomial"), texts, ["spam", "ham"] * 16)
@@ -71,12 +89,13 @@ def test_documents_have_words_instead_of_columns():
     assert "pills" in report.html
 
 
-def test_a_report_holds_no_row_unless_it_is_asked_to():
+@pytest.mark.slow
+def test_a_report_holds_no_row_unless_it_is_asked_to(plain):
     X, y = table()
     cell = f"{X['number'][0]:.6g}"[:7]
-    plain, with_rows = (bk.write_report(bk.NaiveBayes(), X, y, rows=n).html for n in (0, 2))
-    assert cell not in plain
-    assert "no row of the data" in plain
+    with_rows = bk.write_report(bk.NaiveBayes(), X, y, rows=2).html
+    assert cell not in plain.html
+    assert "no row of the data" in plain.html
     assert cell in with_rows
     assert "no row of the data" not in with_rows
 
@@ -89,6 +108,7 @@ def test_names_and_values_of_the_data_are_text():
     assert "&lt;script&gt;" in report
 
 
+@pytest.mark.slow
 def test_advice_about_the_columns_is_listed_instead_of_warned():
     X, y = table()
     X["code"] = np.arange(len(y)) % 3
@@ -113,6 +133,7 @@ def test_what_has_no_report_is_refused_before_a_file_is_written(model, rows, say
     assert not (tmp_path / "r.html").exists()
 
 
+@pytest.mark.slow
 def test_without_the_extra_charts_a_report_has_tables_only():
     code = (
         "import sys; sys.modules['altair'] = None\n"

@@ -67,7 +67,8 @@ def write_report(model: Any, X: Any, y: Any, path: str | Path | None = None, *, 
         if not hasattr(model, "predict_proba"):
             raise BayesError(f"a report needs a classifier with probabilities, and {type(model).__name__} has none")
         table = read_table(X, y)
-        evaluation, scores = _evaluate(model, X, y)
+        naive = _naive_beside(model, X, y)
+        evaluation, scores = _evaluate(model, naive, X, y)
     payloads: dict[str, Any] = {}
     examples = table.take(np.arange(min(rows, table.n_rows))) if rows else None
     sections = [
@@ -75,8 +76,10 @@ def write_report(model: Any, X: Any, y: Any, path: str | Path | None = None, *, 
         _section("Scores", lambda: _show_scores(evaluation, scores)),
         _section("Calibration", lambda: _record(evaluation.reliability()), "half"),
         _section("Learning curve", lambda: _record(_learning_curve(model, X, y)), "half"),
-        _section("Most informative columns", lambda: _show_informative(model)),
-        _section("Dependent columns", lambda: _record(_method(model, "diagnose")(X, y)), "half"),
+        _section("Most informative columns", lambda: _show_informative(model, naive)),
+        _section(
+            "Dependent columns", lambda: _record(_method(_able(model, naive, "diagnose"), "diagnose")(X, y)), "half"
+        ),
         _section("Structure", lambda: _record(_method(model, "describe_structure")()), "half"),
         _section("Words of the classes", lambda: _record(_method(model, "telling_words")()), "half"),
         _section("Examples", lambda: _show_examples(model, examples)) if examples is not None else "",
@@ -162,23 +165,33 @@ def _data(model: Any, advice: list[str]) -> str:
     return _scroll(columns_grid(model.tally_).html) + _scroll(classes_grid(model.tally_).html) + listed
 
 
-def _evaluate(model: Any, X: Any, y: Any) -> tuple[Any, Table]:
+def _naive_beside(model: Any, X: Any, y: Any) -> Any:
+    """Return naive Bayes of the same rows, None beside naive Bayes and models of documents."""
+    from bayeskit.models.naive_bayes import NaiveBayes
+
+    if type(model) is NaiveBayes or hasattr(model, "recipe"):
+        return None
+    return NaiveBayes(roles=getattr(model, "roles", None)).fit(X, y)
+
+
+def _able(model: Any, naive: Any, name: str) -> Any:
+    """Return the model, or naive Bayes where the model has no such method."""
+    return model if naive is None or hasattr(model, name) else naive
+
+
+def _evaluate(model: Any, naive: Any, X: Any, y: Any) -> tuple[Any, Table]:
     """Evaluate the model, beside naive Bayes where the same method serves it and the majority class."""
     from bayeskit.evaluate.cross_validation import cross_validate
     from bayeskit.models.base.estimator import clone
-    from bayeskit.models.naive_bayes import NaiveBayes
 
     try:
         evaluation = model.evaluate(X, y)
     except (AttributeError, BayesError):  # no leave-one-out of this model
         evaluation = cross_validate(clone(model), X, y, folds=FOLDS)
     scored = {type(model).__name__: evaluation}
-    if evaluation.method != "held-out" and type(model) is not NaiveBayes and not hasattr(model, "recipe"):
-        naive = NaiveBayes(roles=getattr(model, "roles", None))
+    if evaluation.method != "held-out" and naive is not None:
         exact = evaluation.method == "leave-one-out"
-        scored["NaiveBayes"] = (
-            naive.fit(X, y).leave_one_out(X, y) if exact else cross_validate(naive, X, y, folds=FOLDS)
-        )
+        scored["NaiveBayes"] = naive.leave_one_out(X, y) if exact else cross_validate(clone(naive), X, y, folds=FOLDS)
     scored["majority class"] = evaluation.baseline
     rows = {name: [getattr(result, attribute) for result in scored.values()] for name, attribute in MEASURES.items()}
     return evaluation, Table({evaluation.method: list(scored), **rows})
@@ -197,19 +210,20 @@ def _learning_curve(model: Any, X: Any, y: Any) -> Any:
     return learning_curve(clone(model), X, y)
 
 
-def _show_informative(model: Any) -> str:
-    """Show the columns by mutual information, with densities of numbers and tables of values."""
-    if hasattr(model, "importance_"):
-        return _record(model.importance_)
-    importance = _method(model, "column_importance")()
-    parts = [f"<div>{_record(importance)}</div>"]
+def _show_informative(model: Any, naive: Any) -> str:
+    """Show the columns by their importance, with densities of numbers and tables of values."""
+    counted = _able(model, naive, "column_importance")
+    importance = _method(counted, "column_importance")()
+    parts = [f"<div>{_record(getattr(model, 'importance_', importance))}</div>"]
     for column in importance.columns[:MOST_COLUMNS]:
         name = column.column
         try:
-            shown = _record(model.densities(name))
+            shown = _record(counted.densities(name))
         except (AttributeError, BayesError):  # a categorical column
-            shown = _scroll(model.table(name)._repr_html_())
+            shown = _scroll(counted.table(name)._repr_html_())
         parts.append(f"<div><h3><bdi>{escape(name)}</bdi></h3>{shown}</div>")
+    if counted is not model:
+        parts.append('<p class="note">Tables and densities are those of naive Bayes on the same rows.</p>')
     return f'<div class="tables">{"".join(parts)}</div>'
 
 
