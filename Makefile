@@ -19,7 +19,7 @@ endif
 SEED ?= $(eval SEED := $(shell $(PYTHON) -c 'import secrets; print(secrets.randbelow(2**32))'))$(SEED)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo gallery notebooks site test test-all test-lowest coverage soak sanitize check browser services format fuzz bench bench-before bench-engines quality quality-single quality-text page wheel clean
+.PHONY: help demo gallery notebooks site test test-all test-lowest coverage soak soak-serve sanitize check browser services format fuzz bench bench-before bench-engines quality quality-single quality-text page wheel clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
@@ -38,7 +38,7 @@ $(USER_STAMP): pyproject.toml $(NATIVE)
 $(STAMP): $(USER_STAMP)
 	@echo "Installing the developers' tools into .venv: about a minute ..."
 	@$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	@$(BIN)/python -m pip install --quiet --group dev 'bayeskit[charts,sql,onnx]'
+	@$(BIN)/python -m pip install --quiet --group dev 'bayeskit[charts,sql,onnx,serve]'
 	@touch $@
 	@echo "Installed."
 
@@ -94,6 +94,10 @@ soak: $(STAMP) ## the laws on random examples, EXAMPLES=200 of each; prints the 
 	@echo "make soak SEED=$(SEED) EXAMPLES=$(EXAMPLES)"
 	BAYESKIT_SOAK=$(EXAMPLES) $(BIN)/python -m pytest -q -n 2 -m hypothesis --hypothesis-seed=$(SEED) tests
 	@echo "nothing found by make soak SEED=$(SEED) EXAMPLES=$(EXAMPLES)"
+
+soak-serve: KILLS ?= 1000
+soak-serve: $(STAMP) ## a service that is killed KILLS=1000 times while it learns
+	BAYESKIT_TESTS=all BAYESKIT_KILLS=$(KILLS) $(BIN)/python -m pytest -q -s tests/serve/test_killing.py
 
 check: $(STAMP) ## format, lint, types, direction of imports
 	$(BIN)/ruff format --check .

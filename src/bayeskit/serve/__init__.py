@@ -1,0 +1,1 @@
+"""The service of ``bayes serve``: predictions, explanations and learning over HTTP."""
