@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from bayeskit import logspace
+from bayeskit.tables import Grid, Readable, Sheet
 from bayeskit.tolerance import PARALLEL
 from bayeskit.typing import Floats, Ints
 
@@ -31,8 +32,8 @@ GRID_POINTS = 4000  # numbers at which the best class is computed
 BISECTIONS = 60
 
 
-@dataclass(frozen=True)
-class Mistake:
+@dataclass(frozen=True, repr=False)
+class Mistake(Readable):
     """Probability of a mistake of a model of one column.
 
     Attributes
@@ -48,6 +49,14 @@ class Mistake:
     probability: float
     by_class: dict[Any, float]
     regions: tuple[tuple[Any, ...], ...]
+
+    @property
+    def sheet(self) -> Sheet:
+        """Return the printable form."""
+        names = ("from", "to", "decided") if len(self.regions[0]) == 3 else ("value", "decided")
+        regions = dict(zip(names, map(list, zip(*self.regions, strict=True)), strict=True))
+        shares = {"class": list(self.by_class), "P(mistake)": list(self.by_class.values())}
+        return Sheet(f"P(mistake) {self.probability:.6g}", (Grid(regions), "", Grid(shares)))
 
     @property
     def correct(self) -> float:

@@ -444,8 +444,8 @@ UNSEEN = 0.5  # data sets that the z_0 = 0 is worth
 AT_A_TIME = 1 << 22  # numbers of a part of the draws
 
 
-@dataclass(frozen=True)
-class Duel:
+@dataclass(frozen=True, repr=False)
+class Duel(Readable):
     """Paired comparison of two models over data sets. Differences above 0 favor the first model.
 
     Attributes
@@ -480,6 +480,11 @@ class Duel:
     same: float
     worse: float
     rope: float
+
+    @property
+    def sheet(self) -> Sheet:
+        """Return the printable form."""
+        return Sheet(self.sentence)
 
     @property
     def sentence(self) -> str:

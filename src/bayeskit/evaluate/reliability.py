@@ -41,7 +41,7 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
 from bayeskit.evaluate.ranking_curves import ScoredRows, check_class_rows
-from bayeskit.tables import Readable, Sheet, Table
+from bayeskit.tables import Grid, Readable, Sheet, Table
 from bayeskit.tolerance import LEAST_PROBABILITY, POSITIVE, TIE
 from bayeskit.typing import Floats
 
@@ -55,8 +55,8 @@ LARGEST_SIZE = 2**53  # of a binomial
 MEAN_OF_SIZE = (2 / np.pi) ** 0.5  # of a normal variable, in its standard deviations
 
 
-@dataclass(frozen=True)
-class BrierParts(Drawable):
+@dataclass(frozen=True, repr=False)
+class BrierParts(Readable, Drawable):
     """Decomposition of the Brier score, summed over the classes.
 
     brier = reliability − resolution + uncertainty + within.
@@ -91,10 +91,17 @@ class BrierParts(Drawable):
     @property
     def table(self) -> Table:
         """Return the parts with their signs."""
+        return Table(self._columns)
+
+    @property
+    def sheet(self) -> Sheet:
+        """Return the printable form."""
+        return Sheet("Decomposition of the Brier score", (Grid(self._columns),))
+
+    @property
+    def _columns(self) -> dict[str, list[Any]]:
         parts = ["reliability (+)", "resolution (−)", "uncertainty (+)", "within bins (+)", "Brier score"]
-        return Table(
-            {"part": parts, "value": [self.reliability, self.resolution, self.uncertainty, self.within, self.brier]}
-        )
+        return {"part": parts, "value": [self.reliability, self.resolution, self.uncertainty, self.within, self.brier]}
 
 
 @dataclass(frozen=True, repr=False)

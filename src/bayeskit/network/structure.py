@@ -33,6 +33,7 @@ from bayeskit.network.network import BayesianNetwork
 from bayeskit.network.variable_elimination import MEMORY_LIMIT
 from bayeskit.progress import Bar, check_progress
 from bayeskit.settings import check_whole_number, one_of
+from bayeskit.tables import Grid, Sheet
 from bayeskit.typing import Array, Bools
 
 Edge = tuple[str, str]
@@ -59,6 +60,11 @@ class StructureScore(NamedTuple):
     log_likelihood: float
     n_parameters: int
     n_rows: int
+
+    def __str__(self) -> str:
+        what = ("score", "log-likelihood", "parameters", "bits for the data", "bits for the model")
+        values = [*self[:3], self.bits_for_data, self.bits_for_model]
+        return Sheet(f"Score of a structure on {self.n_rows:,} rows", (Grid({"": what, "value": values}),)).text
 
     @property
     def bits_for_data(self) -> float:

@@ -62,10 +62,10 @@ def write_report(model: Any, X: Any, y: Any, path: str | Path | None = None, *, 
         raise BayesError(f"rows is {rows}: give a number of 0 or more")
     advice: list[str] = []
     with _advice_in(advice):
-        if not hasattr(model, "classes_"):
+        if hasattr(model, "fit") and not hasattr(model, "classes_"):
             model.fit(X, y)
-        if not hasattr(model, "predict_proba"):
-            raise BayesError(f"a report needs a classifier with probabilities, and {type(model).__name__} has none")
+        if not hasattr(model, "fit") or not hasattr(model, "predict_proba"):
+            raise BayesError(f"a report needs a classifier with probabilities, and {type(model).__name__} is none")
         table = read_table(X, y)
         naive = _naive_beside(model, X, y)
         evaluation, scores = _evaluate(model, naive, X, y)
@@ -245,7 +245,8 @@ def _show_card(model: Any, evaluation: Any) -> str:
     """Show what the model is, how it was scored, and how to use it."""
     from bayeskit import __version__
 
-    settings = ", ".join(model._changed_settings()) or "defaults"
+    changed = model._changed_settings() if hasattr(model, "_changed_settings") else [repr(model)]  # of scikit-learn
+    settings = ", ".join(changed) or "defaults"
     uses = ["import bayeskit", 'model = bayeskit.load("model.bayes")', "model.predict_proba(rows)"]
     changes = {"partial_fit": "learn more rows", "forget": "remove rows"}
     uses += [f"model.{name}(rows, labels)  # {what}" for name, what in changes.items() if hasattr(model, name)]
