@@ -20,7 +20,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -37,10 +37,9 @@ ROOT = Path(__file__).parent.parent
 PAGE, CACHE = ROOT / "docs" / "quality.md", ROOT / "build" / "quality"
 PARTS = CACHE / "parts.json"
 OURS, FAST, NAIVE, FOREST, BOOSTING = "BayesClassifier", "fast", "NaiveBayes", "random forest", "gradient boosting"
-LIGHTGBM = "LightGBM"
+LIGHTGBM, XGBOOST, CATBOOST, EBM = "LightGBM", "XGBoost", "CatBoost", "EBM"
 OFFICIAL = ", official split"
-MODELS = [OURS, FAST, NAIVE, FOREST, BOOSTING, LIGHTGBM]
-PEERS = [FOREST, BOOSTING, LIGHTGBM]
+MODELS = [OURS, FAST, NAIVE, FOREST, BOOSTING, LIGHTGBM, XGBOOST, CATBOOST, EBM]
 LARGE = 3_000  # rows of a set that counts as large
 BINS = 15
 DRAWS = 20
@@ -66,7 +65,7 @@ def ours(model: Any, **settings: Any) -> Learn:
     return learn
 
 
-def theirs(make: Callable[[list[bool]], Any], one_hot: bool) -> Learn:
+def theirs(make: Callable[[list[bool]], Any], coding: Literal["codes", "one-hot", "strings"]) -> Learn:
     """Models of others: categorical columns as they can take them, missing as a value of its own."""
 
     def learn(X: pd.DataFrame, y: pd.Series, classes: list[str]) -> Say:
@@ -75,12 +74,14 @@ def theirs(make: Callable[[list[bool]], Any], one_hot: bool) -> Learn:
         values = {column: pd.Index(sorted(X[column].fillna("\0").unique())) for column in words}
         fill = X[numbers].median().fillna(0)
 
-        def coded(table: pd.DataFrame) -> np.ndarray:
+        def coded(table: pd.DataFrame) -> Any:
             table = table.copy()
+            if coding == "strings":
+                return table.assign(**{column: table[column].fillna("missing").astype(object) for column in words})
             for column in words:
                 codes = values[column].get_indexer(table[column].fillna("\0")).astype(float)
                 table[column] = np.where(codes < 0, np.nan, codes)
-            if not one_hot:
+            if coding == "codes":
                 return table.to_numpy(dtype=float)
             hot = [(table[c].to_numpy()[:, None] == np.arange(len(values[c]))).astype(float) for c in words]
             return np.hstack([table[numbers].fillna(fill).to_numpy(), *hot])
@@ -88,8 +89,9 @@ def theirs(make: Callable[[list[bool]], Any], one_hot: bool) -> Learn:
         model = make([column in words and X[column].nunique() <= 250 for column in X])
         if "early_stopping" in model.get_params() and y.value_counts().min() < 2:
             model.set_params(early_stopping=False)  # it would hold rows out by class, and refuses a class of one row
-        model.fit(coded(X), y)
-        places = [classes.index(label) for label in model.classes_]
+        labels, codes = np.unique(y, return_inverse=True)
+        model.fit(coded(X), codes)
+        places = [classes.index(labels[code]) for code in model.classes_]
 
         def say(new: pd.DataFrame) -> np.ndarray:
             proba = np.zeros((len(new), len(classes)))
@@ -106,13 +108,38 @@ def lightgbm(kinds: list[bool]) -> Any:
     return LGBMClassifier(random_state=0, n_jobs=1, verbose=-1, categorical_feature=columns)
 
 
+def xgboost(kinds: list[bool]) -> Any:
+    from xgboost import XGBClassifier
+
+    types = ["c" if coded else "q" for coded in kinds]
+    return XGBClassifier(random_state=0, n_jobs=1, enable_categorical=True, feature_types=types)
+
+
+def catboost(kinds: list[bool]) -> Any:
+    from catboost import CatBoostClassifier
+
+    columns = [place for place, coded in enumerate(kinds) if coded]
+    quiet = {"verbose": False, "allow_writing_files": False}
+    return CatBoostClassifier(random_seed=0, thread_count=1, cat_features=columns, **quiet)
+
+
+def ebm(kinds: list[bool]) -> Any:
+    from interpret.glassbox import ExplainableBoostingClassifier
+
+    types = ["nominal" if coded else "continuous" for coded in kinds]
+    return ExplainableBoostingClassifier(random_state=0, n_jobs=1, feature_types=types)
+
+
 LEARNS: dict[str, Learn] = {
     OURS: ours(bk.BayesClassifier),
     FAST: ours(bk.BayesClassifier, fast=True),
     NAIVE: ours(bk.NaiveBayes),
-    FOREST: theirs(lambda _: RandomForestClassifier(200, random_state=0, n_jobs=1), True),
-    BOOSTING: theirs(lambda kinds: HistGradientBoostingClassifier(categorical_features=kinds, random_state=0), False),
-    LIGHTGBM: theirs(lightgbm, False),
+    FOREST: theirs(lambda _: RandomForestClassifier(200, random_state=0, n_jobs=1), "one-hot"),
+    BOOSTING: theirs(lambda kinds: HistGradientBoostingClassifier(categorical_features=kinds, random_state=0), "codes"),
+    LIGHTGBM: theirs(lightgbm, "codes"),
+    XGBOOST: theirs(xgboost, "codes"),
+    CATBOOST: theirs(catboost, "strings"),
+    EBM: theirs(ebm, "strings"),
 }
 
 
@@ -216,10 +243,15 @@ def page(table: dict[str, dict[str, list[float]]], official: dict[str, list[floa
     return "\n".join(lines) + "\n"
 
 
+def _measured(table: dict[str, dict[str, list[float]]]) -> list[str]:
+    """The models that were measured on a set at least."""
+    return [model for model in MODELS if any(model in figures for figures in table.values())]
+
+
 def _summary(table: dict[str, dict[str, list[float]]]) -> list[str]:
     """Means, medians, seconds, and on how many sets ours is better, equal or worse."""
-    done = {model: np.array([figures[model] for figures in table.values() if model in figures]) for model in MODELS}
-    done = {model: figures if len(figures) else np.full((1, 7), np.nan) for model, figures in done.items()}
+    models = _measured(table)
+    done = {model: np.array([figures[model] for figures in table.values() if model in figures]) for model in models}
     shown = [
         ("mean accuracy", lambda f: f"{f[:, 0].mean():.4f}"),
         ("mean log loss", lambda f: f"{f[:, 1].mean():.4f}"),
@@ -230,11 +262,11 @@ def _summary(table: dict[str, dict[str, list[float]]]) -> list[str]:
         ("seconds of fits", lambda f: f"{f[:, 4].sum():.1f}"),
         ("predict, median µs a row", lambda f: f"{np.median(f[:, 5]):.0f}"),
     ]
-    lines = ["| | " + " | ".join(MODELS) + " |", "|---|" + "---|" * len(MODELS)]
-    lines += [f"| {name} | " + " | ".join(show(done[m]) for m in MODELS) + " |" for name, show in shown]
+    lines = ["| | " + " | ".join(models) + " |", "|---|" + "---|" * len(models)]
+    lines += [f"| {name} | " + " | ".join(show(done[m]) for m in models) + " |" for name, show in shown]
     lines += ["", "Sets on which `BayesClassifier` is better / equal / worse:", ""]
     lines += ["| against | accuracy | log loss |", "|---|---|---|"]
-    for model in MODELS[1:]:
+    for model in models[1:]:
         cells = []
         for at, sign in ((0, 1), (1, -1)):
             both = [figures for figures in table.values() if OURS in figures and model in figures]
@@ -262,9 +294,10 @@ def _worth() -> list[str]:
 
 
 def _rows(table: dict[str, dict[str, list[float]]]) -> list[str]:
-    lines = ["| set | " + " | ".join(MODELS) + " |", "|---|" + "---|" * len(MODELS)]
+    models = _measured(table)
+    lines = ["| set | " + " | ".join(models) + " |", "|---|" + "---|" * len(models)]
     for name, figures in table.items():
-        cells = ["{:.4f} / {:.4f} / {:.2f}".format(*figures[m][:3]) if m in figures else "–" for m in MODELS]
+        cells = ["{:.4f} / {:.4f} / {:.2f}".format(*figures[m][:3]) if m in figures else "–" for m in models]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return lines
 

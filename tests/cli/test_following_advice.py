@@ -396,7 +396,7 @@ def test_the_size_by_counts_is_that_by_rows():
     naive = bk.NaiveBayes().fit(data, y)
     ensemble = bk.BayesClassifier(n_members=1, fast=True).fit(data, y)
     of_rows, of_counts = (
-        parameters.TableSize.of_rows(training_rows(ensemble.tally_)),
+        parameters.TableSize.of_rows(training_rows(ensemble.tally_, {})),
         parameters.TableSize.of_counts(naive.tally_),
     )
     assert of_rows[:3] == of_counts[:3]

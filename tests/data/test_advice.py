@@ -230,7 +230,7 @@ def test_texts_are_advised_to_a_model_that_reads_them_and_refused_by_others():
     table = {"review": [" ".join(RNG.choice(words, 12)) for _ in range(60)], "n": RNG.normal(size=60)}
     y = ["p", "q"] * 30
     assert told(table)[0][0].endswith("pass roles={'review': \"text\"}")
-    for kind in (bk.TAN, bk.KDB, bk.AODE, bk.NBTree, bk.LogisticRegression, bk.BayesClassifier, bk.SubclassBayes):
+    for kind in (bk.TAN, bk.KDB, bk.AODE, bk.NBTree, bk.LogisticRegression, bk.SubclassBayes):
         with pytest.warns(
             bk.AdviceWarning, match=rf"and {kind.__name__} takes no texts .*roles=\{{'review': \"ignore\"\}}"
         ):

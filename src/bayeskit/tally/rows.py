@@ -26,6 +26,8 @@ from bayeskit.typing import Array, Bools, Counts, Floats, Ints
 
 SAMPLE = "learn from a sample of the rows, or use NaiveBayes, which counts row by row."
 FEWER = f"Raise it, {SAMPLE}"
+# Arrays of a column of documents in a file.
+OF_DOCUMENTS = 3
 
 
 class RowBatch(NamedTuple):
@@ -145,7 +147,7 @@ class StoredRows(ColumnStatistic):
     def occurring_values(self, column: str) -> Bools | None:
         """Return the values that occur in some row."""
         coded = [batch.cells[column] for batch in self.batches if column in batch.cells]
-        if not coded or coded[0].dtype.kind == "f":
+        if not coded or isinstance(coded[0], Documents) or coded[0].dtype.kind == "f":
             return None
         size = max(int(cells.max(initial=0)) for cells in coded) + 1
         counts = sum(np.bincount(cells, minlength=size) for cells in coded)
@@ -159,19 +161,29 @@ class StoredRows(ColumnStatistic):
     def to_parts(self) -> Parts:
         """Return labels, weights (none if all are one) and the cells of each column."""
         rows = self.all_rows
-        weights = np.zeros(0) if rows.weights is None else rows.weights
-        cells = (rows.cells[name] for name in self.columns)
-        columns = [cell if cell.dtype.kind == "f" else cell.astype(np.uint32) for cell in cells]
-        return {}, [rows.labels.astype(np.uint32), weights, *columns]
+        arrays: list[Array] = [rows.labels.astype(np.uint32), np.zeros(0) if rows.weights is None else rows.weights]
+        for cells in (rows.cells[name] for name in self.columns):
+            if isinstance(cells, Documents):
+                arrays += _document_arrays(cells)
+            else:
+                arrays.append(cells if cells.dtype.kind == "f" else cells.astype(np.uint32))
+        return {}, arrays
 
     @classmethod
     def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
         """Read cells, labels and weights; check their ranges."""
-        check_file(len(arrays) == 2 + len(request.columns), "the rows do not fit their columns")
+        texts = space.schema.texts
+        sizes = [OF_DOCUMENTS if name in texts else 1 for name in request.columns]
+        check_file(len(arrays) == 2 + sum(sizes), "the rows do not fit their columns")
         labels, weights, *columns = arrays
-        n_rows, cells = len(labels), {}
+        n_rows, cells = len(labels), dict[str, Any]()
         cls._check_labels(labels, weights, space)
-        for name, column in zip(request.columns, columns, strict=True):
+        for name, size in zip(request.columns, sizes, strict=True):
+            some, columns = columns[:size], columns[size:]
+            if name in texts:
+                cells[name] = _documents_from(some, n_rows)
+                continue
+            column = some[0]
             coded = name in space.slots
             fits = column.shape == (n_rows,) and column.dtype == (np.uint32 if coded else np.float64)
             check_file(fits, f"the rows have no column {name!r} of the right kind")
@@ -212,21 +224,32 @@ class StoredDocuments(StoredRows):
         """Return the texts, labels and weights (none if all are one)."""
         rows = self.all_rows
         texts, weights = rows.cells[self.columns[0]], np.zeros(0) if rows.weights is None else rows.weights
-        return {}, [texts.data, texts.offsets, texts.missing.astype(np.uint8), rows.labels.astype(np.uint32), weights]
+        return {}, [*_document_arrays(texts), rows.labels.astype(np.uint32), weights]
 
     @classmethod
     def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
         """Read texts, labels and weights; check their ranges."""
-        check_file(len(arrays) == 5 and len(request.columns) == 1, "the documents do not fit their column")
-        data, offsets, missing, labels, weights = arrays
-        n = len(labels)
-        fits = data.dtype == missing.dtype == np.uint8 and offsets.dtype == np.int64
-        fits = fits and data.ndim == 1 and offsets.shape == (n + 1,) and missing.shape == (n,)
-        fits = fits and offsets[0] == 0 and offsets[-1] == len(data) and bool((np.diff(offsets) >= 0).all())
-        check_file(fits and (missing < 2).all(), "the documents do not fit together")
+        fits = len(arrays) == OF_DOCUMENTS + 2 and len(request.columns) == 1
+        check_file(fits, "the documents do not fit their column")
+        *texts, labels, weights = arrays
+        cells = {request.columns[0]: _documents_from(texts, len(labels))}
         cls._check_labels(labels, weights, space)
-        cells = {request.columns[0]: Documents(data, offsets, missing.astype(bool))}
         return cls(request.columns, (RowBatch(cells, labels, weights if len(weights) else None),))
+
+
+def _document_arrays(texts: Documents) -> list[Array]:
+    """Return text, offsets and marks of missing documents for a file."""
+    return [texts.data, texts.offsets, texts.missing.astype(np.uint8)]
+
+
+def _documents_from(arrays: list[Array], n_rows: int) -> Documents:
+    """Read documents from a file; check that their arrays fit together."""
+    data, offsets, missing = arrays
+    fits = data.dtype == missing.dtype == np.uint8 and offsets.dtype == np.int64
+    fits = fits and data.ndim == 1 and offsets.shape == (n_rows + 1,) and missing.shape == (n_rows,)
+    fits = fits and offsets[0] == 0 and offsets[-1] == len(data) and bool((np.diff(offsets) >= 0).all())
+    check_file(fits and (missing < 2).all(), "the documents do not fit together")
+    return Documents(data, offsets, missing.astype(bool))
 
 
 def _concatenate(parts: list[Any]) -> Any:

@@ -154,7 +154,7 @@ def test_what_is_counted_again_with_its_choices_held_is_the_same(seed, weighted)
     weight = rng.integers(1, 5, n) / 2 if weighted else None
     source = open_source(X, rng.choice(["x", "y", "z"], n), weight)
     schema = infer(source.kinds)
-    rows = training_rows(local.collect(source, schema, plan_of(schema)))
+    rows = training_rows(local.collect(source, schema, plan_of(schema)), {})
     members = draw_members(rows, 2, rng, 1)
     codes = members.codes(rows.columns, rows.codes, 1)
     asked, n_classes, columns = np.arange(0, len(rows.labels), 2), len(rows.classes), np.arange(4)

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
@@ -23,7 +24,8 @@ import numpy as np
 from bayeskit.data.block import Block
 from bayeskit.data.frames import BLOCK
 from bayeskit.data.reader import read_table
-from bayeskit.data.schema import Schema
+from bayeskit.data.schema import Schema, Text
+from bayeskit.data.text.tokens import count_documents
 from bayeskit.errors import BadFile, BayesError, BayesWarning, SchemaMismatch, TooLarge, format_setting
 from bayeskit.evaluate.cross_validation import labeled_table
 from bayeskit.explain.evidence import average_increments
@@ -46,11 +48,12 @@ from bayeskit.models.ensemble.parameters import (
     unknown,
 )
 from bayeskit.models.ensemble.structure import Structure, from_parts
+from bayeskit.models.ensemble.texts import fit_texts, saved_texts, sources_of, texts_from
 from bayeskit.models.ensemble.training_rows import TrainingRows, block_columns, plan_of, rows_of, training_rows
 from bayeskit.models.ensemble.trees import number_of_trees
 from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.progress import Bar, check_progress
-from bayeskit.storage.model_file import State
+from bayeskit.storage.model_file import Saved, State
 from bayeskit.tables import Sheet, SheetText, Table
 from bayeskit.tally.coded_trees import Leaves
 from bayeskit.tally.plan import Plan
@@ -105,7 +108,8 @@ class BayesClassifier(Classifier):
     memory_limit : float, default=4e9
         Bytes that the fit may take; a larger fit raises before it starts.
     roles : str or mapping, default=None
-        One role for all columns or a mapping from name or position: "categorical", "numeric", "ignore".
+        One role for all columns or a mapping from name or position: "categorical", "numeric", "text", "ignore", or
+        parts of a date such as "month,weekday".
     domains : mapping, default=None
         Mapping from column to all its possible values; the target's name declares classes.
     schema : Schema, default=None
@@ -147,7 +151,7 @@ class BayesClassifier(Classifier):
     TooLarge
         In a fit that may take more than ``memory_limit``.
     BayesError
-        In a fit on text columns, or with all columns ignored.
+        In a fit with all columns ignored, and on text columns with ``groups`` or ``keep_rows=False``.
 
     Examples
     --------
@@ -189,6 +193,8 @@ class BayesClassifier(Classifier):
         "the fit with these held, and bayeskit.cross_validate those to rely on"
     )
     _averages_orders: ClassVar[bool] = True
+    # It reads texts.
+    _textless = ""
     # A file holds the structure of the model itself.
     _unsaved: ClassVar[tuple[str, ...]] = ("structure",)
 
@@ -288,8 +294,22 @@ class BayesClassifier(Classifier):
                 hint="pass keep_rows=True, or the structure of a fit with fast=True",
             )
         groups = vars(self).get("_groups")
-        rows = _with_groups(training_rows(tally), groups)
-        if self.structure is None:
+        if groups is not None and (texts := tally.schema.texts):
+            raise BayesError(
+                f"groups= and text column {texts[0]!r}: the documents of a group are not left out together.",
+                hint='Pass roles= with "ignore" for it, or no groups',
+            )
+        if not self.keep_rows and (texts := tally.schema.texts):
+            raise BayesError(
+                f"keep_rows=False, and column {texts[0]!r} is a text, which is read with its rows alone:",
+                hint='pass keep_rows=True, or roles= with "ignore" for it',
+            )
+        if held is None:
+            texts_of = fit_texts(rows_of(tally), tally.schema, tally.classes, self.n_threads)
+        else:
+            texts_of = dict(held.texts)
+        rows = _with_groups(training_rows(tally, texts_of), groups)
+        if held is None:
             rows = rows.without_silent()
         extent = self._extent(TableSize.of_rows(rows), self.structure)
         if groups is not None:
@@ -298,7 +318,7 @@ class BayesClassifier(Classifier):
         if self.structure is not None:
             rows = self._in_order(rows, self.structure)
         with Bar(self.progress) as tell:
-            fit = EnsembleFit(rows, extent, rng, self._threads(), tell, self.structure)
+            fit = EnsembleFit(rows, extent, rng, self._threads(), tell, self.structure, texts_of)
             params = fit.run()
         asked, importance, structure, n_threads = fit.asked, fit.importance, params.structure, self.n_threads
         scores = LeftOutScores(rows, asked)
@@ -306,7 +326,7 @@ class BayesClassifier(Classifier):
 
         # The default argument keeps the tally of the fit when the model is updated.
         def rows_of_fit(tally: Tally = tally) -> TrainingRows:
-            return BayesClassifier._in_order(_with_groups(training_rows(tally), groups), structure)
+            return BayesClassifier._in_order(_with_groups(training_rows(tally, texts_of), groups), structure)
 
         def left_out(tally: Tally = tally) -> Table:
             naive = NaiveBayes(schema=tally.schema, n_threads=n_threads).fit_tally(tally)
@@ -319,7 +339,7 @@ class BayesClassifier(Classifier):
 
         def column_importance() -> LossImportance:
             rows = rows_of_fit()
-            rises = dict(zip(rows.codes, importance.of_columns(rows), strict=True))
+            rises = dict(zip(structure.by_source(), importance.of_columns(rows), strict=True))
             return LossImportance.of(rises | dict.fromkeys(structure.silent, 0.0))
 
         self._figures = FitTables(left_out, column_importance)
@@ -375,6 +395,11 @@ class BayesClassifier(Classifier):
             )
         if refit and self.structure is None:
             return self._begin(left)
+        if self.structure_.texts:
+            raise BayesError(
+                "its text models have learned the words of these rows and cannot forget them; nothing was changed.",
+                hint="Pass refit=True to fit the remaining rows again",
+            )
         self._figures.compute()
         return self._recount(left, self.structure_, forget_names=True)
 
@@ -406,7 +431,7 @@ class BayesClassifier(Classifier):
 
     def _recount(self, tally: Tally, structure: Structure, forget_names: bool = False) -> Self:
         """Count the rows of a tally in the contexts of a given structure; blank the names that no row has if asked."""
-        rows = training_rows(tally)
+        rows = training_rows(tally, structure.texts)
         structure = structure.forget_names(rows.codes, rows.classes) if forget_names else structure
         self._extent(TableSize.of_rows(rows), structure)
         with Bar(self.progress) as tell:
@@ -457,14 +482,25 @@ class BayesClassifier(Classifier):
         header, arrays = self.structure_.to_parts(with_trees=self.keep_rows)
         header |= {name: self.left_out_[name] for name in ("accuracy", "log loss")}
         rises = self.importance_.by_column
-        return State(header | {"importance": [rises[name] for name in self.structure_.columns]}, arrays)
+        return State(header | {"importance": [rises[name] for name in self.structure_.by_source()]}, arrays)
 
-    def _restore(self, tally: Tally, state: State | None) -> Self:
+    def _to_saved(self) -> Saved:
+        """Return the content of the model file, with the text models."""
+        return replace(super()._to_saved(), parts=saved_texts(self.structure_.texts))
+
+    @classmethod
+    def _of_saved(cls, saved: Saved) -> Self:
+        """Return the fitted model of the content of a file."""
+        model: Any = cls._with_settings(saved.settings)
+        return model._restore(replace(saved, parts={}).counted(), saved.state, saved.parts)
+
+    def _restore(self, tally: Tally, state: State | None, parts: Mapping[str, Saved] = MappingProxyType({})) -> Self:
         """Restore a model from a file; its rows are counted again."""
         if state is None:
             raise BadFile("a BayesClassifier holds a structure beside its counts, and there is none")
         self._check_settings()
-        structure, left_out, importance = from_parts(tally, state.header, state.arrays)
+        texts = texts_from(parts, state.header.get("texts", {}), tally.schema)
+        structure, left_out, importance = from_parts(tally, state.header, state.arrays, texts)
         self._figures = FitTables(left_out, importance)
         leaves = tally.statistics.get(Leaves.kind)
         if self.keep_rows != (leaves is None):
@@ -472,7 +508,7 @@ class BayesClassifier(Classifier):
         if isinstance(leaves, Leaves):
             params = from_leaves(leaves, tally.class_counts, tally.classes, structure, self._threads())
             return self._settle(tally, params)
-        self._extent(TableSize.of_rows(training_rows(tally)), structure, memory_of_the_machine())
+        self._extent(TableSize.of_rows(training_rows(tally, texts)), structure, memory_of_the_machine())
         return self._recount(tally, structure)
 
     # -- prediction -----------------------------------------------------------------------------------
@@ -495,14 +531,17 @@ class BayesClassifier(Classifier):
 
     def _log_joint(self, params: EnsembleParameters, block: Block) -> Floats:
         """Compute ln P(class | x) of each row (n_rows, n_classes), capped."""
-        return log_scores(params, block_columns(block, params.codes), self._threads())
+        return log_scores(params, block_columns(block, params.codes, params.structure.texts), self._threads())
 
     def _log_terms(self, params: EnsembleParameters, block: Block) -> dict[str, Floats]:
         """Compute the mean change of ln P(class | x) as each column becomes known (n_rows, n_classes)."""
-        columns, blank = block_columns(block, params.codes), unknown(params, block.n_rows)
+        texts = params.structure.texts
+        columns, blank = block_columns(block, params.codes, texts), unknown(params, block.n_rows)
+        sources = sources_of(texts)
 
         def score(known: frozenset[str]) -> Floats:
-            cells = [columns[i] if name in known else blank[i] for i, name in enumerate(params.codes)]
+            is_known = [sources.get(name, name) in known for name in params.codes]
+            cells = [column if there else gap for column, gap, there in zip(columns, blank, is_known, strict=True)]
             return log_scores(params, cells, self._threads())
 
         return average_increments(params.log_start, score, self.schema_.used)
@@ -520,7 +559,8 @@ class BayesClassifier(Classifier):
         held, names = self.structure_, list(self.structure_.columns)
         if not held.cuts:
             return StructureDescription(self._in_words(), self.importance_)
-        shown = [name for name in self.schema_.used if name in names]
+        made = held.by_source()
+        shown = [name for column in self.schema_.used for name in made.get(column, ())]
         rows: dict[str, list[Any]] = {"column": shown, "exponent": [], "intervals": [], "parents in members": []}
         for name, i in ((name, names.index(name)) for name in shown):
             sizes = sorted({len(cuts[name]) + 1 for cuts in held.cuts if name in cuts})
@@ -550,10 +590,10 @@ class BayesClassifier(Classifier):
 
     def _column_table(self, column: str) -> Table:
         """Tabulate the exponent of a column."""
-        names = list(self.params_.codes)
-        if column not in names:
+        exponents = dict(zip(self.params_.codes, self.structure_.column_exponents.tolist(), strict=True))
+        if not (names := self.structure_.by_source().get(column)):
             raise BayesError(f"column {column!r} is ignored: there is nothing to show")
-        return Table({"column": [column], "exponent": [float(self.structure_.column_exponents[names.index(column)])]})
+        return Table({"column": names, "exponent": [exponents[name] for name in names]})
 
 
 def _with_groups(rows: TrainingRows, groups: Ints | None) -> TrainingRows:
@@ -566,10 +606,23 @@ def _naive_left_out(naive: NaiveBayes) -> Floats:
     rows = rows_of(naive.tally_)
     left_out, scores = naive._left_out(), []
     for first in range(0, len(rows.labels), BLOCK):
-        part = rows.take(slice(first, first + BLOCK))
-        codes = {name: cells for name, cells in part.cells.items() if cells.dtype.kind != "f"}
-        floats = {name: np.ascontiguousarray(cells) for name, cells in part.cells.items() if name not in codes}
-        block = Block(len(part.labels), first, codes, floats, part.labels, weights=part.weights)
+        part = rows.take(np.arange(first, min(first + BLOCK, len(rows.labels))))
+        texts = {name: part.cells[name] for name in naive.schema_.texts}
+        others = {name: cells for name, cells in part.cells.items() if name not in texts}
+        codes = {name: cells for name, cells in others.items() if cells.dtype.kind != "f"}
+        floats = {name: np.ascontiguousarray(cells) for name, cells in others.items() if name not in codes}
+        tokens = {
+            name: count_documents(
+                documents,
+                cast(Text, naive.schema_.columns[name]).tokenizer,
+                naive.tally_.words[name].words,
+                naive._threads(),
+                in_order=False,
+            )
+            for name, documents in texts.items()
+        }
+        weights = part.weights
+        block = Block(len(part.labels), first, codes, floats, part.labels, weights=weights, texts=texts, tokens=tokens)
         scores.append(left_out.scores(block))
     return np.concatenate(scores)
 

@@ -6,7 +6,7 @@ Formula: the counting ensemble: members, chains, forests, line, exponents, boost
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -48,6 +48,7 @@ from bayeskit.models.ensemble.structure import (
     draw_chains,
     draw_members,
 )
+from bayeskit.models.ensemble.texts import Texts
 from bayeskit.models.ensemble.training_rows import TrainingRows
 from bayeskit.models.ensemble.trees import (
     BoostedTrees,
@@ -102,6 +103,7 @@ class EnsembleFit:
     n_threads: int
     tell: Tell
     held: Structure | None = None
+    texts: Texts = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         n_rows = len(self.rows.labels)
@@ -139,7 +141,7 @@ class EnsembleFit:
         exponents = self._fit_exponents(terms, at)
         structure = self.held or Structure(
             rows.codes, members.cuts, members.parents, m, ChainSteps.of(chains), temperatures, exponents, trees, line,
-            silent=rows.silent, grouped=rows.groups is not None,
+            silent=rows.silent, grouped=rows.groups is not None, texts=self.texts,
         )  # fmt: skip
         scores = terms.astype(np.float64) @ exponents
         if extent.light is None and (lighter := self._fit_light_exponents(terms, at, scores)) is not None:
@@ -472,15 +474,17 @@ class EnsembleImportance:
             left_out = replace(left_out, totals=left_out_totals(trees, codes, rows, self.n_threads))
             known = self._linear_and_boosted(rows, cells, left_out.codes)
         with_it, rises = capped(scores, rows.n)[each, own], []
-        for i, name in enumerate(rows.codes):
-            lost = exponents[i] * some[:, :, i] if at.columns else np.zeros_like(scores)
+        places = {name: i for i, name in enumerate(rows.codes)}
+        for names in structure.by_source().values():
+            own_terms = [places[name] for name in names]
+            lost = some[:, :, own_terms] @ exponents[own_terms] if at.columns else np.zeros_like(scores)
             if left_out is not None:
-                lacking = left_out.every(1, name)
+                lacking = left_out.every(1, names)
                 if at.forests:
                     changed = some[:, :, forests].copy()
                     put_means(changed, slice(0, at.forests), lacking.means(self.n_threads), structure.temperatures[2:])
                     lost = lost + (some[:, :, forests] - changed) @ exponents[forests]
-                gone = {name: np.full(len(own), np.nan)} if rows.codes[name].values is None else {}
+                gone = {name: np.full(len(own), np.nan) for name in names if rows.codes[name].values is None}
                 lost = lost + known - self._linear_and_boosted(rows, {**cells, **gone}, lacking.codes)
             worse = with_it - capped(scores - lost, rows.n)[each, own]
             rises.append(float(np.average(worse, weights=weights)))

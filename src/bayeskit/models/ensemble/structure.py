@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -25,6 +25,7 @@ from bayeskit.errors import BadFile
 from bayeskit.estimate.information import pair_information
 from bayeskit.explain.informative import LossImportance
 from bayeskit.models.ensemble.linear import CODES, LinearPart
+from bayeskit.models.ensemble.texts import Texts, sources_of
 from bayeskit.models.ensemble.training_rows import HEAVIEST, LIGHTEST, TrainingRows
 from bayeskit.models.ensemble.trees import BoostedTrees
 from bayeskit.tables import Table
@@ -312,6 +313,8 @@ class Structure:
         Mean weight of the rows, by which counted leaves are divided where the model keeps no rows.
     silent : tuple of str
         Columns of many values that tell nothing of the class, which no part of the model reads.
+    texts : dict of str to TextLogOdds
+        The text models of the text columns, whose log odds are read as columns of numbers.
     grouped : bool
         Whether rows were left out by groups, which the model does not keep.
     """
@@ -329,6 +332,7 @@ class Structure:
     weight: float = 1.0
     silent: tuple[str, ...] = ()
     grouped: bool = False
+    texts: Texts = field(default_factory=dict)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -355,7 +359,7 @@ class Structure:
         if not isinstance(other, Structure):
             return False
         (ours, our_arrays), (theirs, their_arrays) = self.to_parts(), other.to_parts()
-        return ours == theirs and all(map(np.array_equal, our_arrays, their_arrays))
+        return ours == theirs and all(map(np.array_equal, our_arrays, their_arrays)) and self.texts == other.texts
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -366,6 +370,7 @@ class Structure:
     def parts(self) -> tuple[str, ...]:
         """The names of the parts."""
         has = {
+            "text models": bool(self.texts),
             "cut points": bool(self.cuts) or self.n_trees > 0,
             "parents": bool(self.cuts),
             "class chains": len(self.steps) > 0,
@@ -375,6 +380,13 @@ class Structure:
             "exponents": True,
         }
         return tuple(name for name, there in has.items() if there)
+
+    def by_source(self) -> dict[str, list[str]]:
+        """Return the columns that are made of each column of the table: several of a text."""
+        source, found = sources_of(self.texts), dict[str, list[str]]()
+        for name in self.codes:
+            found.setdefault(source.get(name, name), []).append(name)
+        return found
 
     def members(self, how: Codes) -> Members:
         """Return the members for columns in these codes."""
@@ -436,6 +448,8 @@ class Structure:
             "silent": list(self.silent),
             "grouped": self.grouped,
         }
+        if self.texts:
+            header["texts"] = {name: list(part.classes) for name, part in self.texts.items()}
         arrays: list[Array] = [
             np.cumsum([0, *map(len, cuts)]).astype(np.int64),
             np.concatenate([np.zeros(0), *cuts]),
@@ -473,12 +487,13 @@ MODELS = ("BayesClassifier", "NaiveBayes", "majority")
 MOST = 1e9
 
 
-def from_parts(tally: Tally, header: Any, arrays: list[Array]) -> tuple[Structure, Table, LossImportance]:
+def from_parts(tally: Tally, header: Any, arrays: list[Array], texts: Texts) -> tuple[Structure, Table, LossImportance]:
     """Restore (structure, scores of rows left out, importance) from a file; check everything."""
     names = [str(name) for name in header["columns"]]
     # Files that were written before have no silent columns and no groups.
     silent = tuple(str(name) for name in header.get("silent", ()))
-    _need(sorted([*names, *silent]) == sorted(tally.schema.used), "its columns")
+    read = {*tally.schema.used} - {*texts} | {*sources_of(texts)}
+    _need(sorted([*names, *silent]) == sorted(read), "its columns")
     n_trees, n_line = (coded_trees.N_ARRAYS if "trees" in header else 0), (OF_LINE if "line" in header else 0)
     n_boosting = OF_BOOSTING if "boosting" in header else 0
     _need(len(arrays) == FIXED + n_trees + n_line + n_boosting, "the number of its arrays")
@@ -501,7 +516,9 @@ def from_parts(tally: Tally, header: Any, arrays: list[Array]) -> tuple[Structur
     weight = _numbers([header["weight"]], 1)[0]
     _need(_between(np.array(weight), LIGHTEST, HEAVIEST), "its weight")
     structure = _structure(codes, header["temperatures"], arrays[:FIXED], trees, line)
-    structure = replace(structure, boosting=boosting, weight=weight, silent=silent, grouped=bool(header.get("grouped")))
+    structure = replace(
+        structure, boosting=boosting, weight=weight, silent=silent, grouped=bool(header.get("grouped")), texts=texts
+    )
     # No losses if every row is the only one of its class.
     losses = header["log loss"]
     no_losses = isinstance(losses, list) and losses == [None] * len(MODELS)
@@ -509,7 +526,8 @@ def from_parts(tally: Tally, header: Any, arrays: list[Array]) -> tuple[Structur
         "accuracy": _numbers(header["accuracy"], len(MODELS)),
         "log loss": losses if no_losses else _numbers(losses, len(MODELS)),
     }
-    importance = dict(zip(names, _numbers(header["importance"], len(names)), strict=True))
+    sources = structure.by_source()
+    importance = dict(zip(sources, _numbers(header["importance"], len(sources)), strict=True))
     importance |= dict.fromkeys(silent, 0.0)
     return structure, Table({"model": MODELS, **scores}), LossImportance.of(importance)
 

@@ -16,6 +16,7 @@ from bayeskit.data.schema import Schema
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError
 from bayeskit.estimate.repeats import join_copies
+from bayeskit.models.ensemble.texts import Texts, numbers_of
 from bayeskit.tally.coded_trees import ColumnCodes
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.rows import RowBatch, StoredRows
@@ -183,7 +184,7 @@ def plan_of(schema: Schema) -> Plan:
     """Plan to keep the rows, and to count what naive Bayes needs for tables and summaries."""
     if not schema.used:
         raise BayesError("every column is ignored: there is nothing to learn from")
-    return Plan(families=schema.coded, moments=schema.measured, rows=schema.used)
+    return Plan(families=schema.coded, moments=schema.measured, rows=schema.used, words=schema.texts)
 
 
 def rows_of(tally: Tally) -> RowBatch:
@@ -194,13 +195,15 @@ def rows_of(tally: Tally) -> RowBatch:
     raise BayesError("BayesClassifier learns from rows, and these counts have none: fit on rows")
 
 
-def training_rows(tally: Tally) -> TrainingRows:
-    """Code the rows of a tally for the ensemble: missing is a value if it occurs."""
+def training_rows(tally: Tally, texts: Texts) -> TrainingRows:
+    """Code the rows of a tally for the ensemble: missing is a value if it occurs, and texts are their log odds."""
     rows = rows_of(tally)
     codes, columns = {}, []
+    read = {name: cells for name, cells in rows.cells.items() if name not in texts}
+    read |= numbers_of(texts, rows.cells, is_new=False)
     # Random draws go by position: sorted names make the model independent of the order of columns.
-    for name in sorted(tally.schema.used):
-        cells = rows.cells[name]
+    for name in sorted(read):
+        cells = read[name]
         if cells.dtype.kind == "f":
             codes[name] = ColumnCodes(None, bool(np.isnan(cells).any()))
             columns.append(np.ascontiguousarray(cells))
@@ -216,13 +219,13 @@ def training_rows(tally: Tally) -> TrainingRows:
     return TrainingRows(codes, columns, labels, tally.classes, weights, position)
 
 
-def block_columns(block: Block, codes: Mapping[str, ColumnCodes]) -> list[Array]:
+def block_columns(block: Block, codes: Mapping[str, ColumnCodes], texts: Texts) -> list[Array]:
     """Code the columns of new rows like the training rows; refuse infinity, which means unknown here."""
     raise_unusable(block.floats, block.start)
-    found = []
+    found, floats = [], {**block.floats, **numbers_of(texts, block.texts, is_new=True)}
     for name, how in codes.items():
         if how.values is None:
-            found.append(np.ascontiguousarray(block.floats[name]))
+            found.append(np.ascontiguousarray(floats[name]))
         else:
             coded = how.shift(block.codes[name])
             found.append(np.minimum(coded, how.size).astype(np.min_scalar_type(how.size)))

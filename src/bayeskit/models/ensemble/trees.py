@@ -16,7 +16,7 @@ gains clearly. Its trees stand beside those of boosting.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import isqrt
 from typing import Any
@@ -145,10 +145,10 @@ class LeftOutForests:
     n: float
     fold: Ints | None = None
 
-    def every(self, step: int, unknown: str | None = None) -> LeftOutForests:
-        """Take every ``step``-th row, with one column unknown."""
+    def every(self, step: int, unknown: Sequence[str] = ()) -> LeftOutForests:
+        """Take every ``step``-th row, with some columns unknown."""
         codes = self.codes[::step].copy()
-        codes[:, [column.name == unknown for column in self.trees.columns]] = UNKNOWN
+        codes[:, [column.name in unknown for column in self.trees.columns]] = UNKNOWN
         parts = None if self.parts is None else np.ascontiguousarray(self.parts[:, ::step])
         return replace(
             self,
