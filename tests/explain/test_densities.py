@@ -74,7 +74,7 @@ def test_what_has_no_density_is_refused():
         model.densities("x")
     with pytest.raises(bk.BayesError, match="is ignored"):
         model.densities("n")
-    with pytest.raises(AttributeError, match="its columns speak together"):
+    with pytest.raises(AttributeError, match="its columns act jointly"):
         bk.TAN().fit(table, ["a", "b"] * 3).densities  # noqa: B018
 
 

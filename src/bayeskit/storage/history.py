@@ -42,7 +42,7 @@ class Event:
     rows : float
         Rows, documents or sequences that were added or removed.
     batch : str
-        Name of the batch; empty if it has none.
+        Name of the batch; empty for unnamed ones.
     """
 
     action: Action

@@ -34,6 +34,7 @@ def change(
     options: ChangeOptions,
     reading: Reading,
     as_json: bool,
+    *,
     refit: bool = False,
     verify: bool = False,
 ) -> None:
@@ -65,6 +66,7 @@ def change(
             if action == "learn":
                 model._with_more(counted)
             else:
+                model._check_refit(refit)
                 model._without(counted, refit)
         else:
             if refit or verify or batch:

@@ -34,4 +34,4 @@ def command(
     Example:
       bayes forget birds.bayes customer_17.csv
     """
-    change("forget", model, data, options, reading, json, refit, verify)
+    change("forget", model, data, options, reading, json, refit=refit, verify=verify)

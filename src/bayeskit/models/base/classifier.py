@@ -77,7 +77,7 @@ if TYPE_CHECKING:
 
 MOST_TABLES = 20  # columns whose tables a notebook shows
 BY_COLUMN = ("roles", "domains", "smoothing", "numeric", "variance", "cuts")  # settings that may be mappings
-TOGETHER = "its columns speak together. explain says what each adds in a row"
+TOGETHER = "its columns act jointly. explain says what each adds in a row"
 LEAST_ROWS = 20  # fewer rows give no advice about constant columns
 LEAST_EQUAL = 5  # values of a class that are hardly equal by chance
 MANY_NUMBERS, ROWS_OF_A_CLASS = 20, 5  # so many classes with fewer rows each look like amounts
@@ -786,7 +786,7 @@ class Classifier(Estimator):
         X, y, sample_weight
             As for :meth:`fit`.
         method : {"auto", "leave-one-out", "held-out"}, default="auto"
-            "auto" recognizes the training rows in any order by their hash, or by equal counts if the model has none
+            "auto" recognizes the training rows in any order by their hash, or by equal counts if the model keeps none
             (beyond 32,768 rows). Other rows are scored as they are, with a warning if some of them were learned.
 
         Returns
