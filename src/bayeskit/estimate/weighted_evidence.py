@@ -58,6 +58,8 @@ FEATURES = BANDS + 1
 # Penalty on the weights of bands and repetition and on the bias, and the factor on that of θ₀.
 PENALTY, FIRST_PENALTY = 10.0, 0.001
 STEPS = 60
+# Relative gain of a step below which the fit of the weights ends.
+CONVERGED = 1e-5
 # Candidates within this log loss of the best are equally good; the simplest of them is taken.
 AS_GOOD = 1e-4
 # Most numbers held as features; of more documents, evenly spaced ones are taken.
@@ -88,6 +90,8 @@ class EvidenceWeights:
     bias: dict[Value, float] = field(default_factory=dict)
     log_loss: float = np.nan
     """Leave-one-out log loss of the training documents."""
+    scaled: Floats | None = field(default=None, compare=False, repr=False)
+    """θ and b for features of unit size, where the fit of similar weights may start."""
 
     @property
     def effective(self) -> Floats:
@@ -184,9 +188,13 @@ def most_documents(n_classes: int) -> int:
 
 
 def fit_weights(
-    d: TrainingDocuments, a_values: tuple[float, ...], g_values: tuple[float, ...], n_threads: int = 1
+    d: TrainingDocuments,
+    a_values: tuple[float, ...],
+    g_values: tuple[float, ...],
+    n_threads: int = 1,
+    start: EvidenceWeights | None = None,
 ) -> list[EvidenceWeights]:
-    """Fit weights for every (a, g), each with its leave-one-out log loss."""
+    """Fit weights for every (a, g), each with its leave-one-out log loss; each fit starts at the one before."""
     n_classes = len(d.classes)
     if n_classes < 2:
         return [EvidenceWeights(a_values[0], g_values[0])]
@@ -207,7 +215,8 @@ def fit_weights(
         )  # fmt: skip
         for g in g_values:
             scale = np.maximum(known, 1.0) ** -g
-            found.append(_fit_candidate(features, scale, labels, d, a, g, n_threads))
+            start = _fit_candidate(features, scale, labels, d, a, g, n_threads, start)
+            found.append(start)
     return found
 
 
@@ -241,7 +250,14 @@ def best_candidate(candidates: Sequence[EvidenceWeights]) -> int:
 
 
 def _fit_candidate(
-    features: Floats, scale: Floats, labels: Array, d: TrainingDocuments, a: float, g: float, n_threads: int
+    features: Floats,
+    scale: Floats,
+    labels: Array,
+    d: TrainingDocuments,
+    a: float,
+    g: float,
+    n_threads: int,
+    near: EvidenceWeights | None,
 ) -> EvidenceWeights:
     from scipy.optimize import minimize
 
@@ -273,14 +289,17 @@ def _fit_candidate(
 
     start = np.zeros(1 + n_features + k)
     start[0] = 1.0
+    if near is not None and near.scaled is not None:
+        start = near.scaled
     with one_blas_thread():
-        v = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": STEPS}).x
+        v = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": STEPS, "ftol": CONVERGED}).x
     bias = v[n_features + 1 :]
     left_out = kernels.softmax_loss(features, scale, importance, effective(v), d.log_prior + bias, labels, n_threads)[0]
     theta = v[: n_features + 1] * unit
     table = theta[1:].reshape(-1, FEATURES)
     named = dict(zip(d.classes, bias.tolist(), strict=True))
-    return EvidenceWeights(a, g, float(theta[0]), table[:, :BANDS].copy(), table[:, BANDS].copy(), named, left_out / n)
+    bands, repeated = table[:, :BANDS].copy(), table[:, BANDS].copy()
+    return EvidenceWeights(a, g, float(theta[0]), bands, repeated, named, left_out / n, v)
 
 
 def evidence_scores(

@@ -170,6 +170,46 @@ def test_auto_is_best_of_hundreds_of_classes_and_weighted_evidence_beyond():
         assert model.predict_proba(texts[:3]).shape == (3, n_classes)
 
 
+def ordered(n, share, seed):
+    """Return documents of two classes, in some of which the order of two words tells the class."""
+    rng, texts = np.random.default_rng(seed), []
+    for i in range(n):
+        words = [f"w{j}" for j in rng.integers(0, 40, 8)]
+        if rng.random() < 0.6:
+            words.append(f"t{i % 2 if rng.random() < 0.75 else 1 - i % 2}")
+        if rng.random() < share:
+            words += ["on", "off"] if i % 2 else ["off", "on"]
+        texts.append(" ".join(words))
+    return texts, [i % 2 for i in range(n)]
+
+
+@pytest.mark.parametrize(("share", "longest"), [(0.0, 1), (0.08, 2), (0.2, 2)])
+def test_pairs_that_help_a_little_are_read_if_documents_left_out_confirm_it(share, longest):
+    texts, labels = ordered(1500, share, 0)
+    model = bk.TextClassifier("best").fit(texts, labels)
+    losses = model.candidates_["log loss"]
+    gain = min(losses[2:]) / min(losses[:2])
+    assert (gain < 0.9) == (share == 0.2)
+    assert model.schema_.columns["text"].tokenizer.ngrams == (1, longest)
+    if longest > 1:
+        new, truth = ordered(1500, share, 1)
+        words = bk.TextClassifier("best", ngrams=(1, 1)).fit(texts, labels)
+        assert model.log_likelihood(new, truth).conditional > words.log_likelihood(new, truth).conditional
+
+
+def test_weights_that_start_at_those_of_other_words_reach_the_same_loss():
+    texts, labels = documents(400)
+    training = bk.TextClassifier("weighted", smoothing=1.0)
+    alone = {}
+    for ngrams in ((1, 1), (1, 2)):
+        losses = training.set_params(ngrams=ngrams).fit(texts, labels).candidates_["log loss"]
+        alone |= {(str(ngrams), g): loss for g, loss in zip((1.0, 0.5), losses, strict=True)}
+    after = bk.TextClassifier("best", pattern="words").fit(texts, labels).candidates_
+    for ngrams, g, loss in zip(after["ngrams"], after["g"], after["log loss"], strict=True):
+        # "weighted" also reads pairs that only one document has.
+        assert loss == pytest.approx(alone[ngrams, g], rel=1e-2 if ngrams == "(1, 2)" else 1e-3)
+
+
 def test_pairs_of_words_are_not_read_where_their_tables_would_be_too_large(monkeypatch):
     from bayeskit.models.text import weighted_evidence
 

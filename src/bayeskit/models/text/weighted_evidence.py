@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import inf, isfinite
 from typing import Any, Self
 
@@ -53,11 +54,13 @@ Ngrams = tuple[int, int]
 CANDIDATES = ("ngrams", "a", "g", "log loss")
 # "auto" takes "best" from so many documents on and up to so many classes; see the measurements in docs/text.md.
 LEAST_DOCUMENTS, MOST_CLASSES = 500, 300
-# The few weights of the evidence are fitted on so many documents at most.
-EVIDENCE_SAMPLE = 5_000
+# The few weights of the evidence are fitted on so many documents at most, and on so many documents times classes (but
+# a thousand documents at least).
+EVIDENCE_SAMPLE, EVIDENCE_CELLS, LEAST_SAMPLE = 5_000, 3 << 16, 1_000
 # Exponents g of the length correction that are tried.
 LENGTH_CORRECTIONS = (1.0, 0.5)
-# More features are used if they lower the loss of the evidence by a tenth, or the pooled loss on folds by a hundredth.
+# More features are used if they lower the loss of the evidence by a tenth, or at all and the pooled loss on a third of
+# the documents by a hundredth; with characters="auto" if they lower the pooled loss on folds by a hundredth.
 EVIDENCE_GAIN, POOLED_GAIN = 0.9, 0.99
 # Shares of the evidence that are tried as offset of the regression.
 OFFSETS = (1.0, 0.5)
@@ -391,21 +394,43 @@ class _PooledFitting:
     order: Ints
     n_threads: int
 
-    def fit(self) -> LinearWeights:
-        """Return the fit with the least log loss on folds, of several offsets and stretches if documents are few."""
-        d, rows = self.reading.documents, self.reading.rows
-        several = documents.is_ngram(rows.words)
+    def is_better(self, other: _PooledFitting) -> bool:
+        """Return True if this lowers the loss of another fit of the same documents, in fewer words, enough."""
+        if self.weights.log_loss < EVIDENCE_GAIN * other.weights.log_loss:
+            return True
+        return self.weights.log_loss < other.weights.log_loss and self.trial_loss < POOLED_GAIN * other.trial_loss
+
+    @cached_property
+    def trial_loss(self) -> float:
+        """The log loss of both parts on the first fold, fitted on the others."""
+        labels, importance = self.reading.documents.labels, self.reading.documents.importance
+        linear = self._documents(self._idf())
+        out, counted, fitted = self._score_fold(linear, linear.start(), 1.0, np.sort(self.order[::FOLDS]))
+        return weighted_evidence.pool_scores(counted, fitted, labels[out], importance[out], self.n_threads)[2]
+
+    def _idf(self) -> Floats:
+        d, words = self.reading.documents, self.reading.rows.words
         idf = smooth_idf(d.documents, float(self.reading.class_counts.sum()))
         if self.reading.tokenizer.characters is not None:
-            idf = np.where(documents.is_character_ngram(rows.words), CHARACTER_IDF * idf, idf)
+            idf = np.where(documents.is_character_ngram(words), CHARACTER_IDF * idf, idf)
+        return idf
+
+    def _documents(self, idf: Floats) -> LinearDocuments:
+        d, rows = self.reading.documents, self.reading.rows
+        several = documents.is_ngram(rows.words)
         x = np.empty(len(rows.ids), np.float32)
         for some, cells in document_parts(rows.indptr):
             indptr = rows.indptr[some.start : some.stop + 1] - cells.start
             x[cells] = weighted_evidence.linear_values(rows.counts[cells], rows.ids[cells], indptr, idf, several)
-        linear = LinearDocuments(
+        return LinearDocuments(
             rows.indptr, rows.ids.view(np.uint32), x, d.labels.astype(np.uint32),
             weighted_evidence.costs(d.importance), len(rows.words), len(d.classes),
         )  # fmt: skip
+
+    def fit(self) -> LinearWeights:
+        """Return the fit with the least log loss on folds, of several offsets and stretches if documents are few."""
+        d, rows, idf = self.reading.documents, self.reading.rows, self._idf()
+        linear, several = self._documents(idf), documents.is_ngram(rows.words)
         scores = weighted_evidence.left_out_scores(d, self.weights, None, self.n_threads)
         few = len(rows.ids) * len(d.classes) <= FEW_CELLS
         found: list[LinearWeights] = []
@@ -470,34 +495,39 @@ class Best(WeightedEvidence):
         settings, read = training.settings, training.distinct_documents
         n_threads, rng = settings._threads(), np.random.default_rng(0)
         a = 1.0 if settings.smoothing is None else float(settings.smoothing)
-        on_folds, least = settings.characters == AUTOMATIC and len(read.classes) > 1, inf
-        chosen: tuple[documents.DocumentReading, EvidenceWeights, LinearWeights | None] | None = None
+        on_folds = settings.characters == AUTOMATIC and len(read.classes) > 1
+        n_sampled = min(EVIDENCE_SAMPLE, max(LEAST_SAMPLE, EVIDENCE_CELLS // len(read.classes)))
+        chosen: _PooledFitting | None = None
+        pooled: LinearWeights | None = None
         tried: list[tuple[str, EvidenceWeights]] = []
         tried_features: list[tuple[str, float]] = []
         tokenizers = self._tokenizers(settings, read, n_threads)
-        reader = documents.BoundedReader.of(read, tokenizers, settings, n_sampled=EVIDENCE_SAMPLE)
+        reader = documents.BoundedReader.of(read, tokenizers, settings, n_sampled=n_sampled)
         for reading in reader.readings(self._for_tokenizer):
-            n_held, tokenizer = len(reading.documents.labels), reading.tokenizer
+            tokenizer, near = reading.tokenizer, None
             if chosen is None:
-                sample, order = np.sort(rng.permutation(n_held)[:EVIDENCE_SAMPLE]), rng.permutation(n_held)
+                n_held = len(reading.documents.labels)
+                sample, order = np.sort(rng.permutation(n_held)[:n_sampled]), rng.permutation(n_held)
             elif len(reading.rows.words) * len(read.classes) > LARGEST_TRIED:
                 break
+            else:
+                near = chosen.weights
             sampled = reading.documents.take(sample)
-            candidates = weighted_evidence.fit_weights(sampled, (a,), LENGTH_CORRECTIONS, n_threads)
+            candidates = weighted_evidence.fit_weights(sampled, (a,), LENGTH_CORRECTIONS, n_threads, near)
             weights = candidates[weighted_evidence.best_candidate(candidates)]
             tried += [(f"{tokenizer.ngrams}" + " and characters" * bool(tokenizer.characters), c) for c in candidates]
-            pooled = _PooledFitting(reading, weights, order, n_threads).fit() if on_folds else None
-            if pooled is not None:
-                tried_features.append((reading.features, pooled.log_loss))
-            # More features must lower the loss enough: on folds of both parts, else by leave-one-out.
-            loss, gain = (weights.log_loss, EVIDENCE_GAIN) if pooled is None else (pooled.log_loss, POOLED_GAIN)
-            if chosen is None or loss < gain * least:
-                chosen, least = (reading, weights, pooled), loss
+            fitting = _PooledFitting(reading, weights, order, n_threads)
+            if on_folds:
+                fit = fitting.fit()
+                tried_features.append((reading.features, fit.log_loss))
+                if pooled is None or fit.log_loss < POOLED_GAIN * pooled.log_loss:
+                    chosen, pooled = fitting, fit
+            elif chosen is None or fitting.is_better(chosen):
+                chosen = fitting
         assert chosen is not None
-        reading, weights, pooled = chosen
         if len(read.classes) > 1:
-            pooled = pooled or _PooledFitting(reading, weights, order, n_threads).fit()
-            pooled = replace(pooled, tried=tuple(tried_features))
+            pooled = replace(pooled or chosen.fit(), tried=tuple(tried_features))
+        reading, weights = chosen.reading, chosen.weights
         recipe = self._for_tokenizer(reading.tokenizer)
         recipe = replace(recipe, weights=weights, candidates=candidate_table(tried), linear=pooled)
         return recipe, reading.tally(training)
