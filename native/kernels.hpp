@@ -131,6 +131,9 @@ void int_ranges(const std::vector<Integers>& columns, size_t n, int64_t* low, in
 void lookup_codes(const std::vector<Integers>& columns, size_t n, const int64_t* low,
                   const std::vector<std::span<const uint32_t>>& tables, const uint32_t* unseen,
                   const std::vector<MutableCodes>& out, size_t n_threads);
+// Σ factor_j · (bits ^ bits >> 32) of the cells of each row, modulo 2^64; all zeros are one, and all NaN.
+void hash_numbers(const std::vector<Floats>& columns, size_t n, const uint64_t* factors, uint64_t* hashes,
+                  size_t n_threads);
 void bin_codes(const std::vector<Floats>& columns, size_t n, const std::vector<std::span<const double>>& cuts,
                const std::vector<MutableCodes>& out, size_t n_threads);
 

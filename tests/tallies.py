@@ -33,6 +33,8 @@ def statistics_agree(one, other):
         return moments_agree(one.moments, other.of(one.columns))
     if one.kind == "rows":
         return one == type(other)(one.columns, other.batches)
+    if one.kind == "sample":
+        return one == other.select(one.columns)
     if one.kind == "documents":
         return one == other
     if one.kind == "words":

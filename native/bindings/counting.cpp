@@ -33,6 +33,17 @@ nb::list py_lookup_codes(const Arrays& columns, const Int64s& lo, const std::vec
     return arrays;
 }
 
+nb::object py_hash_numbers(const Arrays& columns, const Cells<uint64_t, 1>& factors, int64_t n_threads) {
+    const size_t t = threads(n_threads);
+    need(!columns.empty(), "there are no columns");
+    const size_t n = length(columns[0]);
+    const auto in = all<Floats>(columns, n, floats);
+    const uint64_t* by = shaped(factors, "factors", columns.size());
+    const auto out = empty<uint64_t>(n);
+    without_lock([&] { hash_numbers(in, n, by, out.data, t); });
+    return out.array;
+}
+
 nb::list py_bin_codes(const Arrays& columns, const std::vector<Vector>& cuts, int64_t n_threads) {
     const size_t n = length(columns), k = columns.size(), t = threads(n_threads);
     const auto in = all<Floats>(columns, n, floats);
@@ -215,6 +226,7 @@ nb::list py_frequency_cuts(const Arrays& columns, const std::vector<int64_t>& in
 void bind_counting(nb::module_& m) {
     m.def("int_ranges", &py_int_ranges, "columns"_a, "n_threads"_a);
     m.def("lookup_codes", &py_lookup_codes, "columns"_a, "lo"_a, "tables"_a, "unseen"_a, "n_threads"_a);
+    m.def("hash_numbers", &py_hash_numbers, "columns"_a, "factors"_a, "n_threads"_a);
     m.def("bin_codes", &py_bin_codes, "columns"_a, "cuts"_a, "n_threads"_a);
     m.def("count_codes", &py_count_codes, "columns"_a, "sizes"_a, "labels"_a, "n_classes"_a, "weights"_a.none(),
           "n_threads"_a, "sets"_a.none() = nb::none());

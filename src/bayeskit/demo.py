@@ -22,7 +22,7 @@ def main() -> None:
     _heading(f"The data: {birds.num_rows} penguins, {empty} cells empty, as they came")
     print(Table({name: birds[name].slice(2, 3).to_pylist() for name in _narrow_columns(birds.column_names)}))
 
-    model = NaiveBayes(roles=NO_ATTRIBUTE).fit(train, TARGET)
+    model = NaiveBayes(numeric="gaussian", roles=NO_ATTRIBUTE).fit(train, TARGET)
     _heading(f"Learned from {train.num_rows} of them by counting once; each column was taken for")
     for role in ("categorical", "numeric", "ignore"):
         names = [name for name, taken in model.schema_.columns.items() if taken.name == role]
@@ -50,8 +50,8 @@ def main() -> None:
 
     _heading("Two stations learn apart, and their models are added")
     half = train.num_rows // 2
-    one = NaiveBayes(roles=NO_ATTRIBUTE).fit(train.slice(0, half), TARGET)
-    two = NaiveBayes(roles=NO_ATTRIBUTE).fit(train.slice(half), TARGET)
+    one = NaiveBayes(numeric="gaussian", roles=NO_ATTRIBUTE).fit(train.slice(0, half), TARGET)
+    two = NaiveBayes(numeric="gaussian", roles=NO_ATTRIBUTE).fit(train.slice(half), TARGET)
     both = one + two
     print(f"{one.tally_.n_rows} rows + {two.tally_.n_rows} rows = {both.tally_.n_rows} rows")
     _compare("one fit on all rows", both, model, test)
@@ -59,7 +59,7 @@ def main() -> None:
     _heading("The first twenty birds ask to be forgotten")
     both.forget(train.slice(0, 20), TARGET)
     print(f"{both.tally_.n_rows} rows are left")
-    never = NaiveBayes(roles=NO_ATTRIBUTE).fit(train.slice(20), TARGET)
+    never = NaiveBayes(numeric="gaussian", roles=NO_ATTRIBUTE).fit(train.slice(20), TARGET)
     _compare("a fit that never saw them", both, never, test)
 
 

@@ -20,6 +20,8 @@ int_ranges
     Smallest and largest value of each integer column, (n_columns,) each.
 lookup_codes
     ``table[x - lo]`` for each integer, ``unseen`` for an x outside the table.
+hash_numbers
+    Σ factor_j · (bits ^ bits >> 32) of the numbers of each row modulo 2^64, (n_rows,); both zeros are one, as all NaN.
 bin_codes
     1 + the number of cuts below each number; 0 for NaN.
 factor_codes

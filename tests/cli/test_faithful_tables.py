@@ -161,7 +161,19 @@ def test_unlabeled_rows_are_left_out_in_every_pass(bayes, here):
     copies = [line.split(",") for line in lines]
     text = "x,y,x2,x3,kind\n" + "".join(f"{x},{y},{x},{x},{kind}\n" for x, y, kind in copies) + "1,1,1,1,\n"
     (here / "t.csv").write_text(text + "".join(f"2,1,2,2,{'ab'[i % 2]}\n" for i in range(60)))
-    told = bayes("fit", "t.csv", "-t", "kind", "--drop-unlabeled", "--role", "x=categorical", "-o", "m.bayes")
+    told = bayes(
+        "fit",
+        "--numeric",
+        "gaussian",
+        "t.csv",
+        "-t",
+        "kind",
+        "--drop-unlabeled",
+        "--role",
+        "x=categorical",
+        "-o",
+        "m.bayes",
+    )
     assert "WORSE THAN" in told.out
 
 

@@ -150,7 +150,7 @@ def test_a_misspelled_name_is_told_with_what_it_may_have_meant(bayes, model):
 
 
 def test_models_that_do_not_fit_together_are_named(bayes, model):
-    bayes("fit", "half.csv", "-t", "species", "--role", "year=ignore", "-o", "other.bayes", "--no-scores")
+    bayes("fit", "birds.csv", "-t", "species", "--role", "year=ignore", "-o", "other.bayes", "--no-scores")
     told = bayes("merge", model, "other.bayes", "-o", "x.bayes", code=1)
     assert "birds.bayes and other.bayes: the two sides do not fit: column 'year' is categorical on one" in told.err
     assert "Fit both with the same --role" in told.err

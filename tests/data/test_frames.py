@@ -114,11 +114,11 @@ class OnlyACapsule:
 
 @pytest.mark.parametrize("held", MIXED)
 def test_the_same_table_gives_the_same_model(held):
-    wanted = bk.NaiveBayes().fit(pd.DataFrame(COLUMNS), Y)
+    wanted = bk.NaiveBayes(numeric="gaussian").fit(pd.DataFrame(COLUMNS), Y)
     assert wanted.schema_.coded == ["sky", "flag"]
     assert wanted.tally_.families["sky"].counts.tolist() == [[1, 1, 0, 1], [0, 0, 2, 1]]
     assert wanted.tally_.families["flag"].values == (False, True)
-    found = bk.NaiveBayes().fit(MIXED[held](), Y)
+    found = bk.NaiveBayes(numeric="gaussian").fit(MIXED[held](), Y)
     assert found.schema_ == wanted.schema_
     assert found.tally_ == wanted.tally_
     assert found.tally_.to_bytes() == wanted.tally_.to_bytes()
@@ -134,9 +134,9 @@ def test_one_record_is_one_row():
 
 def test_a_list_of_rows_has_a_type_for_each_column():
     rows = [[*record.values()] for record in RECORDS]
-    model = bk.NaiveBayes().fit(rows, Y)
+    model = bk.NaiveBayes(numeric="gaussian").fit(rows, Y)
     assert (model.schema_.coded, model.schema_.measured) == (["x0", "x1"], ["x2", "x3"])
-    named = bk.NaiveBayes().fit(RECORDS, Y)
+    named = bk.NaiveBayes(numeric="gaussian").fit(RECORDS, Y)
     np.testing.assert_array_equal(model.predict_proba([tuple(row) for row in rows]), named.predict_proba(RECORDS))
 
 
@@ -304,12 +304,14 @@ DATED = {
 @pytest.mark.parametrize("held", DATED)
 def test_dates_are_taken_when_they_are_declared(held):
     with pytest.raises(bk.BayesError, match=r"'day' holds dates.*roles=.*numeric"):
-        bk.NaiveBayes().fit(DATED[held](), Y)
-    tally = bk.NaiveBayes(roles={"day": "numeric"}).fit(DATED[held](), Y).tally_
+        bk.NaiveBayes(numeric="gaussian").fit(DATED[held](), Y)
+    tally = bk.NaiveBayes(numeric="gaussian", roles={"day": "numeric"}).fit(DATED[held](), Y).tally_
     seconds = [[d.replace(tzinfo=dt.UTC).timestamp() for d in DAYS[i::2] if d] for i in (0, 1)]
     assert tally.moments.n.tolist() == [[2], [2]]
     assert tally.moments.mean()[:, 0] == pytest.approx([np.mean(s) for s in seconds], rel=1e-15)
-    as_values = bk.NaiveBayes(roles={"day": "categorical"}).fit(DATED[held](), Y).tally_.families["day"]
+    as_values = (
+        bk.NaiveBayes(numeric="gaussian", roles={"day": "categorical"}).fit(DATED[held](), Y).tally_.families["day"]
+    )
     assert len(as_values.values) == 4
     assert as_values.missing.tolist() == [1, 1]
 
@@ -322,11 +324,11 @@ def test_spans_and_times_of_day_are_seconds():
         pa.table({"t": spans}),
         [{"t": t} for t in spans],
     ):
-        model = bk.NaiveBayes(roles="numeric").fit(X, [0, 1, 0, 1])
+        model = bk.NaiveBayes(numeric="gaussian", roles="numeric").fit(X, [0, 1, 0, 1])
         assert model.table("t")["mean"] == [2.0, 3.25]
     clock = [dt.time(0, 0, s) for s in (1, 2, 3, 4)]
     for X in (pl.DataFrame({"t": clock}), pa.table({"t": clock})):
-        assert bk.NaiveBayes(roles="numeric").fit(X, [0, 1, 0, 1]).table("t")["mean"] == [2.0, 3.0]
+        assert bk.NaiveBayes(numeric="gaussian", roles="numeric").fit(X, [0, 1, 0, 1]).table("t")["mean"] == [2.0, 3.0]
 
 
 @pytest.mark.parametrize(
@@ -369,21 +371,21 @@ def test_arrays_are_matched_by_position():
 
 def test_roles_and_domains_are_given_by_name_or_position():
     X = [[1, 0.5, "u"], [2, 1.5, "v"], [1, 2.5, "u"]]
-    model = bk.NaiveBayes(roles={0: "categorical", -1: "ignore"}).fit(X, [0, 1, 0])
+    model = bk.NaiveBayes(numeric="gaussian", roles={0: "categorical", -1: "ignore"}).fit(X, [0, 1, 0])
     assert (model.schema_.coded, model.schema_.measured) == (["x0"], ["x1"])
-    model = bk.NaiveBayes(domains={2: ["u", "v", "w"]}).fit(X, [0, 1, 0])
+    model = bk.NaiveBayes(numeric="gaussian", domains={2: ["u", "v", "w"]}).fit(X, [0, 1, 0])
     assert model.tally_.families["x2"].values == ("u", "v", "w")
     frame = pd.DataFrame({7: [1, 2, 1], 0: [0.5, 1.5, 2.5]})  # names come before positions
-    assert bk.NaiveBayes(roles={0: "categorical"}).fit(frame, [0, 1, 0]).schema_.coded == ["0"]
-    assert bk.NaiveBayes(roles={7: "categorical"}).fit(frame, [0, 1, 0]).schema_.coded == ["7"]
+    assert bk.NaiveBayes(numeric="gaussian", roles={0: "categorical"}).fit(frame, [0, 1, 0]).schema_.coded == ["0"]
+    assert bk.NaiveBayes(numeric="gaussian", roles={7: "categorical"}).fit(frame, [0, 1, 0]).schema_.coded == ["7"]
 
 
 @pytest.mark.filterwarnings("ignore::bayeskit.errors.AdviceWarning")
 def test_any_part_of_a_table_infers_the_same_schema():
     penguins = load_penguins()
-    whole = bk.NaiveBayes().fit(penguins, "species")
+    whole = bk.NaiveBayes(numeric="gaussian").fit(penguins, "species")
     for start in (0, 100, 300):
-        part = bk.NaiveBayes().fit(penguins.slice(start, 40).drop_columns("species"), [0, 1] * 20)
+        part = bk.NaiveBayes(numeric="gaussian").fit(penguins.slice(start, 40).drop_columns("species"), [0, 1] * 20)
         assert part.schema_.columns == whole.schema_.columns
 
 

@@ -67,7 +67,7 @@ def test_the_picture_says_the_mistake_and_names_the_classes(tmp_path):
 
 def test_what_has_no_density_is_refused():
     table = {"sky": ["sun", "rain"] * 3, "x": [1.0] * 6, "n": [1.0, 2.0, 3.0, 4.0, 5.0, 9.0]}
-    model = bk.NaiveBayes(roles={"n": "ignore"}).fit(table, ["a", "b"] * 3)
+    model = bk.NaiveBayes(numeric="gaussian", roles={"n": "ignore"}).fit(table, ["a", "b"] * 3)
     with pytest.raises(bk.BayesError, match="has values and no density"):
         model.densities("sky")
     with pytest.raises(bk.BayesError, match="tells nothing of any class"):

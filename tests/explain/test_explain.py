@@ -25,7 +25,7 @@ SETTINGS = [
 
 def penguins(**how):
     birds = datasets.load_penguins()
-    return birds, bk.NaiveBayes(roles={"year": "ignore"}, **how).fit(birds, "species")
+    return birds, bk.NaiveBayes(roles={"year": "ignore"}, **{"numeric": "gaussian", **how}).fit(birds, "species")
 
 
 def drawn(rng, n):
@@ -120,7 +120,7 @@ def test_a_row_impossible_under_every_class_is_flagged_and_predicted_by_the_prio
 
 
 def test_a_column_that_tells_nothing_is_named():
-    model = bk.NaiveBayes().fit({"x": [1.0, 1.0, 1.0, 1.0], "z": list("pqpq")}, list("abab"))
+    model = bk.NaiveBayes(numeric="gaussian").fit({"x": [1.0, 1.0, 1.0, 1.0], "z": list("pqpq")}, list("abab"))
     record = model.explain({"x": 1.0, "z": "p"})[0]
     assert record.contributions[0].state == "unused"
     assert "x 1 is left out: the column tells nothing of any class" in str(record)
@@ -269,7 +269,7 @@ def test_a_kernel_density_knows_the_range_of_what_it_has_learned():
 
 def test_rulers_of_numbers_whose_range_is_not_known_go_where_they_are_expected_and_say_so():
     table, labels = skewed()
-    model = bk.NaiveBayes().fit(table, labels)
+    model = bk.NaiveBayes(numeric="gaussian").fit(table, labels)
     assert {*model.nomogram().guessed} == {"fare", "age"}
     assert "nomogram(X=rows)" in str(model.nomogram())
     assert model.nomogram(X={"age": [0, 90]}).guessed == ("fare",)
@@ -278,13 +278,13 @@ def test_rulers_of_numbers_whose_range_is_not_known_go_where_they_are_expected_a
 
 def test_rows_in_any_form_say_the_range_and_bad_ones_are_refused():
     table, labels = skewed()
-    model = bk.NaiveBayes().fit(table, labels)
+    model = bk.NaiveBayes(numeric="gaussian").fit(table, labels)
     frame = pa.table(table)
     expected = model.nomogram(X=table).axes
     assert model.nomogram(X=frame).axes == model.nomogram(X=frame.to_pandas()).axes == expected
     with_gap = {**table, "age": np.where(np.arange(400) == 7, np.nan, table["age"].astype(float))}
     assert model.nomogram(X=with_gap).axes == expected
-    plain = bk.NaiveBayes().fit(np.column_stack([table["fare"], table["age"]]), labels)
+    plain = bk.NaiveBayes(numeric="gaussian").fit(np.column_stack([table["fare"], table["age"]]), labels)
     drawn = plain.nomogram(X=np.array([[0.0, 1.0], [9.0, 5.0]]))
     assert sorted((axis.values[0], axis.values[-1]) for axis in drawn.axes) == [(0.0, 9.0), (1.0, 5.0)]
     with pytest.raises(bk.BayesError, match="age"):
@@ -356,7 +356,7 @@ def test_the_page_of_a_nomogram_names_what_it_does_not_draw():
 def test_the_importance_of_a_number_is_bounded_work_for_many_classes():
     rng = np.random.default_rng(0)
     y = np.arange(1_200) % 400
-    model = bk.NaiveBayes().fit({"x": rng.normal(size=1_200) + y % 4}, y)
+    model = bk.NaiveBayes(numeric="gaussian").fit({"x": rng.normal(size=1_200) + y % 4}, y)
     asked = []
     score = model._column_scores
     model._column_scores = lambda params, name, cells: asked.append(len(cells)) or score(params, name, cells)

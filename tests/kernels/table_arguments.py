@@ -47,6 +47,10 @@ def moments_responsibilities(d: Draw) -> Arguments:
     return {"columns": d.numbers, "responsibilities": d.rng.random((d.n, d.n_classes))}
 
 
+def hash_numbers(d: Draw) -> Arguments:
+    return {"columns": d.numbers, "factors": d.rng.integers(0, 2**64, d.k, dtype=np.uint64)}
+
+
 def bin_codes(d: Draw) -> Arguments:
     cuts = [np.sort(d.normal(int(d.rng.choice([0, 1, 5, 50, 300])))) for _ in range(d.k)]
     return {"columns": d.numbers, "cuts": cuts}
@@ -195,6 +199,7 @@ GOOD: dict[str, Callable[[Draw], Arguments]] = {
     "factor_codes": factor_codes,
     "factor_strings": factor_strings,
     "frequency_cuts": frequency_cuts,
+    "hash_numbers": hash_numbers,
     "int_ranges": int_ranges,
     "judge": judge,
     "learn_structure": learn_structure,

@@ -54,6 +54,8 @@ def test_binned_codes_equal_their_reference(seed: int, n: int, k: int, how: int,
     columns = strided(matrix, how)
     cuts = [np.sort(np.round(rng.normal(size=rng.choice([0, 1, 2, 5, 70, 254, 255])), 1)) for _ in range(k)]
     same(kernels.bin_codes(columns, cuts, n_threads), reference.bin_codes(columns, cuts, 1))
+    factors = rng.integers(0, 2**64, k, dtype=np.uint64)
+    same(kernels.hash_numbers(columns, factors, n_threads), reference.hash_numbers(columns, factors, 1))
 
 
 @given(seeds, sizes, few, class_counts, st.booleans(), thread_counts)

@@ -134,7 +134,7 @@ def test_cross_validation_takes_the_penalty_with_the_least_log_loss():
 def test_it_starts_from_its_generative_twin():
     X, y = IRIS
     model = bk.LogisticRegression().fit(X, y)
-    twin = bk.NaiveBayes(variance="feature").fit(X, y)
+    twin = bk.NaiveBayes(numeric="gaussian", variance="feature").fit(X, y)
     np.testing.assert_allclose(model.twin_.predict_proba(X), twin.predict_proba(X))
 
 

@@ -48,6 +48,7 @@ PLANS = {
     "contexts": Plan(contexts=(("flag", "sky"), ("step",), ("flag",))),
     "words": Plan(words=("note",)),
     "rows": Plan(rows=(*CODED, *MEASURED)),
+    "sample": Plan(Request("sample", (*CODED, *MEASURED), {"n_rows": 100})),
     "documents": Plan(documents=("note",)),
     "leaves": Plan(_leaves()),
     "transitions": Plan(Request("transitions", (CLASSES,), {"order": 2}), families=CODED),

@@ -237,10 +237,12 @@ def test_18_two_thousand_fair_flips_underflow_as_a_product_and_not_as_a_sum():
 def test_9_numbers_of_free_parameters(n):
     X = np.random.default_rng(0).normal(size=(40, n))
     y = np.arange(40) % 2
-    assert bk.NaiveBayes().fit(X > 0, y).n_parameters_ == 2 * n + 1
-    assert bk.NaiveBayes().fit(X, y).n_parameters_ == 4 * n + 1
-    assert bk.NaiveBayes(variance="feature").fit(X, y).n_parameters_ == 3 * n + 1
-    letters = bk.NaiveBayes(domains={column: [*"abc"] for column in range(n)}).fit(np.full((4, n), "a"), [0, 1, 0, 1])
+    assert bk.NaiveBayes(numeric="gaussian").fit(X > 0, y).n_parameters_ == 2 * n + 1
+    assert bk.NaiveBayes(numeric="gaussian").fit(X, y).n_parameters_ == 4 * n + 1
+    assert bk.NaiveBayes(numeric="gaussian", variance="feature").fit(X, y).n_parameters_ == 3 * n + 1
+    letters = bk.NaiveBayes(numeric="gaussian", domains={column: [*"abc"] for column in range(n)}).fit(
+        np.full((4, n), "a"), [0, 1, 0, 1]
+    )
     assert letters.n_parameters_ == 2 * 2 * n + 1
 
 
@@ -279,10 +281,10 @@ def test_38_the_f_measure_of_precision_and_recall():
 
 def test_22_digits_by_their_pixels_under_four_rules_of_variance():
     X, y = load_digits(return_X_y=True)
-    tally = bk.NaiveBayes().fit(X, y).tally_
+    tally = bk.NaiveBayes(numeric="gaussian").fit(X, y).tally_
     found = {}
     for rule in ("class_feature", "feature", "class", "all"):
-        model = bk.NaiveBayes(variance=rule).fit_tally(tally)
+        model = bk.NaiveBayes(numeric="gaussian", variance=rule).fit_tally(tally)
         found[rule] = model.leave_one_out(X[:600], y[:600]).accuracy
     means = np.array([model.table(f"x{j}")["mean"] for j in range(64)]).T
     np.testing.assert_allclose(means, GaussianNB().fit(X, y).theta_, rtol=1e-12)

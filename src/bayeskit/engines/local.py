@@ -82,7 +82,7 @@ def _count(
             space = _space(block, encoder, columns)
             if max_categories is not None:
                 check_categories(space, max_categories)
-            counted = Tally.of_block(block, space, plan, encoder.n_threads, memory_limit)
+            counted = Tally.of_block(block, space, plan, encoder.n_threads, memory_limit, hasher)
             if hasher is not None:
                 counted = replace(counted, row_hash=hasher.hash(block, space))
             running = counted if running is None else running.grown(space).plus(counted)

@@ -154,6 +154,12 @@ class PushDown:
             texts = [name for name in request.names if isinstance(schema.columns[name], (Text, DatePart))]
             if texts or request.kind not in COUNTED:
                 what = f"column {texts[0]!r} as text or as dates" if texts else f"the {request.kind} that are asked for"
+                if request.kind == "sample":
+                    raise BayesError(
+                        'numeric="auto" chooses the kinds of numbers by a sample of rows, which a database that counts '
+                        "does not give",
+                        hint='pass numeric="gaussian", or read the rows, without push=True',
+                    )
                 raise BayesError(f"a database does not count {what}: read its rows, without push=True")
         where = schema.locate(list(rows.kinds), rows.named)
         for name in schema.measured:

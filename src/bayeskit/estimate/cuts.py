@@ -226,11 +226,11 @@ def learn_cuts(
         x = columns[name]
         if max(np.fmax.reduce(x, initial=0.0), -np.fmin.reduce(x, initial=0.0)) > LARGEST:
             raise_unusable({name: x}, 0)
-        cuts[name] = random(x, number, rng, weights) if way == "random" else _by_range(way, x, number, weights)
+        cuts[name] = random(x, number, rng, weights) if way == "random" else by_range(way, x, number, weights)
     return schema.with_numbers({name: {"cuts": cuts[name]} for name in wanted})
 
 
-def _by_range(way: str, x: Floats, number: int, weights: Floats | None) -> tuple[float, ...]:
+def by_range(way: str, x: Floats, number: int, weights: Floats | None) -> tuple[float, ...]:
     """Return cuts of equal frequency or equal width."""
     if way == "frequency":
         return equal_frequency(x, number, weights)
@@ -261,7 +261,7 @@ def _from_distinct(
                 )
             cuts[name] = random_of_distinct(x, values.counts.sum(axis=0), number, rng)
         else:
-            cuts[name] = _by_range(way, x, number, counts)
+            cuts[name] = by_range(way, x, number, counts)
     return cuts
 
 

@@ -160,7 +160,7 @@ def learning_curve(
     --------
     >>> from bayeskit import NaiveBayes, datasets
     >>> birds = datasets.load_penguins().drop_columns(["year"])
-    >>> curve = learning_curve(NaiveBayes(), birds, "species", sizes=[6, 20, 200])
+    >>> curve = learning_curve(NaiveBayes(numeric="gaussian"), birds, "species", sizes=[6, 20, 200])
     >>> curve["rows"], [round(a, 2) for a in curve["accuracy"]], curve.added
     ([6, 20, 200], [0.63, 0.96, 0.97], ('NaiveBayes',))
     """
@@ -311,7 +311,10 @@ def generative_vs_discriminative(
     if models is None:
         import bayeskit  # by their public names: the models stand above this module
 
-        models = {"naive Bayes": bayeskit.NaiveBayes(), "logistic regression": bayeskit.LogisticRegression()}
+        models = {
+            "naive Bayes": bayeskit.NaiveBayes(numeric="gaussian"),
+            "logistic regression": bayeskit.LogisticRegression(),
+        }
     losses: dict[tuple[str, int], list[tuple[float, float]]] = {}
     for repeat in range(repeats):
         learn, test = train_test_split(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from bayeskit.data.schema import Numeric
 from bayeskit.estimate.cuts import labels as intervals
 from bayeskit.tables import Figure, Grid, Sheet, Table, class_header
 from bayeskit.tally.tally import Tally
@@ -65,7 +66,8 @@ def _scores(model: Any) -> tuple[Any, ...]:
 def columns_grid(tally: Tally) -> Grid:
     """Return the role and content of each column."""
     records = column_records(tally)
-    columns: dict[str, Any] = {key: [record[key] for record in records] for key in ("column", "role")}
+    columns = {"column": [record["column"] for record in records]}
+    columns["role"] = [", ".join(record[key] for key in ("role", "kind") if key in record) for record in records]
     return Grid({**columns, "holds": [contents(r) for r in records], "missing": [r.get("missing") for r in records]})
 
 
@@ -95,6 +97,8 @@ def column_records(tally: Tally) -> list[dict[str, Any]]:
     records: list[dict[str, Any]] = []
     for name, role in tally.schema.columns.items():
         record: dict[str, Any] = {"column": name, "role": role.name}
+        if isinstance(role, Numeric) and role.kind is not None:
+            record["kind"] = "unused" if role.cuts == () else role.kind
         if name in tally.families:
             family = tally.families[name]
             top = np.argsort(-family.present.sum(axis=0), kind="stable")[:3].tolist()

@@ -276,7 +276,7 @@ class LinearRegression(Composite, PredictsNumbers):
         settings = {"roles": self.roles, "domains": self.domains, "schema": self.schema, "unseen": self.unseen}
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "there is one class only")
-            counter = NaiveBayes(**settings)
+            counter = NaiveBayes(numeric="gaussian", **settings)
             counter._textless = "LinearRegression"
             return counter.fit(X, np.zeros(n_rows, dtype=np.int64), sample_weight)
 

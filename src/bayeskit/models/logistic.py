@@ -146,8 +146,8 @@ class LogisticRegression(Composite, PredictsClasses):
         if is_sparse(X):
             return self._fit_sparse(X, y, sample_weight)
         twin = NaiveBayes(
-            variance="feature", roles=self.roles, domains=self.domains, schema=self.schema, unseen=self.unseen,
-            n_threads=self.n_threads, unlabeled=self.unlabeled,
+            numeric="gaussian", variance="feature", roles=self.roles, domains=self.domains, schema=self.schema,
+            unseen=self.unseen, n_threads=self.n_threads, unlabeled=self.unlabeled,
         )  # fmt: skip
         twin._textless = "LogisticRegression"
         with warnings.catch_warnings():

@@ -114,10 +114,11 @@ class NaiveBayes(Classifier):
         ``Dirichlet(beta)``; a mapping gives some columns their own.
     prior : str, mapping or smoothing rule, default="empirical"
         "empirical", "uniform", a mapping from class to probability, or a smoothing of the class counts.
-    numeric : str or mapping, default="gaussian"
+    numeric : str or mapping, default="auto"
         Distribution of numeric columns: "gaussian", "student" (a normal with unknown mean and variance), "lognormal"
-        (positive numbers), "poisson" (counts), "histogram", "kernel", or "auto": the best of these except "poisson"
-        for each column, chosen by left-out rows; a mapping gives some columns their own.
+        (positive numbers), "poisson" (counts), "histogram", "kernel", or "auto": the best of Gaussian, log-normal and
+        histogram for each column, chosen by left-out rows of a sample (5,000 rows, chosen by their content); a mapping
+        gives some columns their own. The first fit chooses; ``schema_`` holds the kinds.
     variance : {"class_feature", "feature", "class", "all"} or mapping, default="class_feature"
         What Gaussians share: nothing, one variance per column for all classes, one per class, or one in all.
     ddof : {0, 1}, default=1
@@ -187,7 +188,7 @@ class NaiveBayes(Classifier):
 
     smoothing: Any = 1.0
     prior: Any = "empirical"
-    numeric: Any = "gaussian"
+    numeric: Any = "auto"
     variance: Any = "class_feature"
     ddof: int = 1
     cuts: Any = 10
@@ -217,11 +218,10 @@ class NaiveBayes(Classifier):
         for setting in _DEFAULTS:
             for key in given if isinstance(given := getattr(self, setting), Mapping) else ():
                 schema.find(key)  # a misspelled column is an error
-        if automatic := self._automatic(schema):
-            schema = with_chosen_kinds(self, schema, source, automatic)
         wanted = [name for name in schema.measured if self._setting_for("numeric", name, schema) == "histogram"]
-        chosen = {name: self._setting_for("cuts", name, schema) for name in wanted}
-        return self._learned_cuts(schema, source, chosen)
+        schema = self._learned_cuts(schema, source, {name: self._setting_for("cuts", name, schema) for name in wanted})
+        automatic = self._automatic(schema)
+        return with_chosen_kinds(self, schema, source, automatic) if automatic else schema
 
     def _automatic(self, schema: Schema) -> list[str]:
         """Return the numeric columns whose kind is still to be chosen."""
@@ -336,14 +336,14 @@ class NaiveBayes(Classifier):
 
     def _fix_kinds(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Set ``numeric`` and ``cuts`` to the best kinds of columns that are "auto"."""
-        from bayeskit.models.naive_bayes_loo import best_kinds
+        from bayeskit.models.naive_bayes_loo import RowSample, best_kinds
 
         self._check_settings()
         source = self._labeled(X, y, sample_weight)
         schema = self._inferred_schema(source)
         source = for_schema(source, schema, {}, ())
         automatic = self._automatic(schema)
-        kinds = best_kinds(self, schema, source, automatic, tempered=True) if automatic else {}
+        kinds = best_kinds(self, RowSample.of(self, schema, source), automatic, tempered=True) if automatic else {}
         every = {name: self._by_column("numeric", name, schema) for name in schema.measured if name not in kinds}
         cuts = {name: self._by_column("cuts", name, schema) for name, kind in every.items() if kind == "histogram"}
         self.numeric = every | {name: kind.numeric for name, kind in kinds.items()}
@@ -597,7 +597,7 @@ class NaiveBayes(Classifier):
         return by_column.get(name, _DEFAULTS[setting])
 
 
-_DEFAULTS = {"smoothing": 1.0, "numeric": "gaussian", "variance": "class_feature", "cuts": 10}
+_DEFAULTS = {"smoothing": 1.0, "numeric": "auto", "variance": "class_feature", "cuts": 10}
 
 
 def _all_settings(setting: Any) -> list[Any]:

@@ -11,6 +11,7 @@ Formula: the kind of each column, by Σ ln P(class ∣ row) of rows left out
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
@@ -24,16 +25,16 @@ import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
-from bayeskit.data.cells import numbers_of
-from bayeskit.data.frames import open_source
-from bayeskit.data.reader import join_blocks, read_sample
+from bayeskit.data.encoder import Encoder
+from bayeskit.data.reader import join_blocks
 from bayeskit.data.schema import Schema
-from bayeskit.data.source import Source, engine_of
-from bayeskit.data.vocabulary import positions
+from bayeskit.data.source import Source
+from bayeskit.data.vocabulary import Value, Vocabulary, positions
 from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.estimate import information
 from bayeskit.estimate.columns.column import Leaving, LeftOutColumns
 from bayeskit.estimate.conditional_likelihood import best_exponents
+from bayeskit.estimate.cuts import by_range
 from bayeskit.estimate.prior import prior_without_class
 from bayeskit.estimate.temperature import fit_temperature
 from bayeskit.evaluate.diagnosis import MEASURED, Cure, Dependence, Diagnosis
@@ -51,6 +52,8 @@ from bayeskit.models.base.left_out import (
     weighty_blocks,
 )
 from bayeskit.tally.counts import Pairs
+from bayeskit.tally.plan import Plan, Request
+from bayeskit.tally.sample import SampledRows
 from bayeskit.tolerance import GONE, LEAST_PROBABILITY
 from bayeskit.typing import Array, Floats, Ints
 
@@ -239,11 +242,10 @@ class Kind:
 
 
 SILENT = Kind("histogram", ())
+# Student's and kernel densities gain nothing on average, and take longer to judge and to count.
 KINDS = (
     Kind("gaussian"),
-    Kind("student"),
     Kind("lognormal"),
-    Kind("kernel"),
     Kind("histogram", ("frequency", 10)),
     Kind("histogram", ("frequency", 5)),
     Kind("histogram", ("width", 10)),
@@ -252,32 +254,23 @@ KINDS = (
 
 def with_chosen_kinds(model: NaiveBayes, schema: Schema, source: Source, names: Sequence[str]) -> Schema:
     """Return the schema with the best kind of each of these columns, and cut points for histograms."""
-    kinds = best_kinds(model, schema, source, names, tempered=False)
-    chosen = {name: {"kind": kind.numeric} for name, kind in kinds.items() if kind.cuts is None}
-    schema = schema.with_numbers(chosen)
-    cut = {name: kind.cuts for name, kind in kinds.items() if kind.cuts is not None}
-    return model._learned_cuts(schema, source, cut) if cut else schema
+    rows = RowSample.of(model, schema, source)
+    kinds = best_kinds(model, rows, names, tempered=False)
+    return schema.with_numbers({name: rows.role(name, kind) for name, kind in kinds.items()})
 
 
-def best_kinds(
-    model: NaiveBayes, schema: Schema, source: Source, names: Sequence[str], tempered: bool
-) -> dict[str, Kind]:
+def best_kinds(model: NaiveBayes, rows: RowSample, names: Sequence[str], tempered: bool) -> dict[str, Kind]:
     """Choose the kind of each column by left-out rows, at temperature 1 or, ``tempered``, at the best one."""
-    if engine_of(source) is not None:
-        hint = 'pass numeric="gaussian"'
-        raise BayesError('numeric="auto" chooses by rows that are left out, and these are elsewhere', hint=hint)
-    rows, lows = _rows(schema, source, names, seed_of(model.random_state) or 0)
-    others = [name for name in schema.used if name not in names]
-    fitted = _fitted(model, schema, rows, others or names[:1], **({} if others else {"numeric": "gaussian"}))
-    prior, given = _left_out(fitted, rows)
+    others = [name for name in rows.columns if name not in names]
+    prior, given = rows.left_out(model, others or names[:1], None if others else KINDS[0])
     scores = prior + sum(given.values() if others else (), np.zeros_like(prior))
     terms: dict[str, dict[Kind, Floats]] = {name: {SILENT: np.zeros_like(scores)} for name in names}
     for kind in KINDS:
-        if able := [name for name in names if kind.numeric != "lognormal" or lows[name] > 0]:
-            candidate = _fitted(model, schema, rows, able, numeric=kind.numeric, cuts=kind.cuts)
-            for name, term in _left_out(candidate, rows)[1].items():
+        if able := [name for name in names if kind.numeric != "lognormal" or name in rows.positive]:
+            for name, term in rows.left_out(model, able, kind)[1].items():
                 terms[name][kind] = term
-    return _Search(terms, scores, *labels_and_weights(fitted._encoder().blocks(rows)), tempered).best()
+    weights = np.ones(len(prior)) if rows.block.weights is None else rows.block.weights
+    return _Search(terms, scores, np.asarray(rows.block.labels, dtype=np.int64), weights, tempered).best()
 
 
 @dataclass
@@ -334,36 +327,65 @@ class _Search:
         return fit_temperature(scores, self.labels, self.weights, capped=True) if self.tempered else 1.0
 
 
-def _rows(schema: Schema, source: Source, names: Sequence[str], seed: int) -> tuple[Source, dict[str, float]]:
-    """Return (rows to choose by, the minimum of each column over all rows)."""
-    where = schema.locate(list(source.kinds), source.named)
-    lows = dict.fromkeys(names, np.inf)
-    for batch in source.batches():
-        for name in names:
-            x = numbers_of(batch.columns[where[name]], schema.columns[name], name, batch.start)
-            lows[name] = min(lows[name], float(np.fmin.reduce(x, initial=np.inf)))
-    batch = read_sample(source, list(dict.fromkeys(where.values())), CHOICE_ROWS, seed)
-    if batch.labels is None:
-        raise BayesError('numeric="auto" needs one label a row', hint='pass y, or numeric="gaussian"')
-    batch = batch.with_one_label()
-    return open_source(dict(batch.columns), batch.labels, batch.weights), lows
+@dataclass(frozen=True)
+class RowSample:
+    """The rows by which kinds are chosen: the distinct ones with the smallest hashes, without texts."""
 
+    schema: Schema
+    classes: tuple[Value, ...]
+    values: Mapping[str, Sequence[Value]]
+    block: Block
+    positive: frozenset[str]
+    columns: tuple[str, ...]
 
-def _fitted(model: NaiveBayes, schema: Schema, rows: Source, names: Sequence[str], **settings: Any) -> NaiveBayes:
-    """Fit naive Bayes to some columns, with the settings of the model except for these."""
-    part = schema.restrict(dict.fromkeys(schema.input_of(name) for name in names))
-    for setting in ("smoothing", "variance", "numeric", "cuts"):
-        value = settings.get(setting, getattr(model, setting))
-        if isinstance(value, Mapping):
-            value = {name: v for key, v in value.items() if (name := schema.find(key)) in part.columns}
-        settings[setting] = 10 if value is None else value
-    return clone(model).set_params(schema=part, roles=None, domains=None, temperature=1.0, **settings).fit_source(rows)
+    @classmethod
+    def of(cls, model: NaiveBayes, schema: Schema, source: Source) -> RowSample:
+        """Sample the rows of a source, where they are."""
+        columns = tuple(name for name in schema.used if name not in schema.texts)
+        counted = model._collect(source, schema, Plan(Request("sample", columns, {"n_rows": CHOICE_ROWS})))
+        sampled = counted.statistics["sample"]
+        assert isinstance(sampled, SampledRows)
+        rows = sampled.all_rows
+        declared = schema.target.domain or ()
+        kept = [c for c, name in enumerate(counted.classes) if name in declared or (rows.labels == c).any()]
+        coded = {name: rows.cells[name] for name in columns if name in schema.coded}
+        floats = {name: rows.cells[name] for name in columns if name not in coded}
+        labels = np.searchsorted(kept, rows.labels).astype(np.uint32)
+        block = Block(len(labels), 0, coded, floats, labels, weights=rows.weights)
+        classes = tuple(counted.classes[c] for c in kept)
+        return cls(schema, classes, counted.space.values, block, sampled.positive, columns)
 
+    def role(self, name: str, kind: Kind) -> dict[str, Any]:
+        """Return kind and cut points of the role of a column, by the rows of the sample."""
+        cuts = kind.cuts
+        if cuts:
+            cuts = by_range(cuts[0], self.block.floats[name], cuts[1], self.block.weights)
+        return {"kind": kind.numeric, "cuts": cuts}
 
-def _left_out(fitted: NaiveBayes, rows: Source) -> tuple[Floats, dict[str, Floats]]:
-    """Return (ln P(class), the term of each column) of left-out rows."""
-    prior, terms = _stack_terms(fitted._left_out(), fitted._encoder().blocks(rows))
-    return _finite(prior), {name: _finite(term) for name, term in terms.items()}
+    def left_out(self, model: NaiveBayes, names: Sequence[str], kind: Kind | None) -> tuple[Floats, dict[str, Floats]]:
+        """Return (ln P(class), the term of each column) of left-out rows, all columns being of one kind if given."""
+        part, block = self.schema.restrict(names), self.block
+        codes = {name: block.codes[name] for name in names if name in block.codes}
+        floats = {name: block.floats[name] for name in names if name in block.floats}
+        settings: dict[str, Any] = {}
+        if kind is not None:
+            roles = {name: self.role(name, kind) for name in names}
+            part, settings["numeric"] = part.with_numbers(roles), kind.numeric
+        if kind is not None and kind.cuts is not None:
+            points = [np.array(roles[name]["cuts"], dtype=np.float64) for name in floats]
+            codes, floats = dict(zip(floats, kernels.bin_codes(list(floats.values()), points, 1), strict=True)), {}
+        for setting in ("smoothing", "variance", "numeric"):
+            value = settings.get(setting, getattr(model, setting))
+            if isinstance(value, Mapping):
+                value = {name: v for key, v in value.items() if (name := self.schema.find(key)) in part.columns}
+            settings[setting] = value
+        fitted = clone(model).set_params(schema=part, roles=None, domains=None, cuts=10, temperature=1.0, **settings)
+        block = replace(block, codes=codes, floats=floats)
+        values = {name: Vocabulary(self.values[name]) for name in codes if name in self.values}
+        encoder = Encoder(part, values, Vocabulary(self.classes))
+        fitted.fit_tally(fitted._count_blocks([block], encoder, fitted._plan(part)))
+        prior, terms = fitted._left_out().column_terms(block)
+        return _finite(prior), {name: _finite(term) for name, term in terms.items()}
 
 
 def _finite(log_p: Floats) -> Floats:
@@ -391,7 +413,7 @@ def diagnose_columns(model: Any, X: Any, y: Any, sample_weight: Any = None) -> D
     names = tuple(codes)
     bits, dependent, n_pairs = _tested(codes, sizes, rows.labels, len(rows.classes), rng)
     pairs = [rows.with_cost(pair, codes) if i < MEASURED else pair for i, pair in enumerate(dependent)]
-    cures = [Cure("as it is", "leave it as it is", *rows.evaluate(rows.scores), repr(model))]
+    cures = [Cure("as it is", "leave it as it is", *rows.evaluate(rows.scores), _on_one_line(model))]
     cures += sorted(rows.cures(pairs), key=lambda cure: cure.log_loss)
     loss, curve = rows.evaluate(rows.scores)[0], rows.reliability(rows.scores)
     return Diagnosis("columns", names, bits, tuple(pairs), n_pairs, loss, curve, tuple(cures), len(rows.labels))
@@ -481,7 +503,7 @@ class _LeftOutTerms:
             if isinstance(value := getattr(self.model, setting), Mapping)
         }
         if "numeric" in kept:
-            kept["numeric"] = kept["numeric"] or "gaussian"
+            kept["numeric"] = kept["numeric"] or "auto"
         return clone(self.model).set_params(roles={**roles, name: "ignore"}, **kept)
 
     def cures(self, pairs: list[Dependence]) -> list[Cure]:
@@ -492,7 +514,7 @@ class _LeftOutTerms:
         losses = {pair.drop: self.evaluate(self.without(pair.drop)) for pair in pairs if pair.drop is not None}
         if losses:
             name = min(losses, key=lambda n: losses[n][0])
-            cures.append(Cure("drop", f"leave {name!r} out", *losses[name], repr(self._ignoring(name)), name))
+            cures.append(Cure("drop", f"leave {name!r} out", *losses[name], _on_one_line(self._ignoring(name)), name))
         if not self.terms or not pairs:
             return cures
         terms = np.stack([self.prior, *self.terms.values()], axis=2)
@@ -501,7 +523,7 @@ class _LeftOutTerms:
             powers = best_exponents(terms, self.labels, weights, 1.0)
             with np.errstate(invalid="ignore"):
                 weighed = np.where(np.isneginf(terms), -np.inf, terms * powers).sum(axis=2)
-            what, code = "an exponent for each column", f"DiscriminativeWeights({clone(self.model)!r})"
+            what, code = "an exponent for each column", f"DiscriminativeWeights({_on_one_line(clone(self.model))})"
             cures.append(Cure("exponents", what, *self.evaluate(weighed), code))
         except (ArithmeticError, ValueError):  # an exponent of a kind of column that has none
             pass
@@ -511,10 +533,14 @@ class _LeftOutTerms:
                 tan = bayeskit.TAN(**shared)
                 evaluation = clone(tan).fit(*self.data).leave_one_out(*self.data)
             what = "let each column depend on one other"
-            cures.append(Cure("tan", what, evaluation.log_loss, evaluation.calibration_error, repr(tan)))
+            cures.append(Cure("tan", what, evaluation.log_loss, evaluation.calibration_error, _on_one_line(tan)))
         except BayesError:  # texts, or more than memory allows
             pass
         return cures
+
+
+def _on_one_line(model: Any) -> str:
+    return re.sub(r"\n\s*", " ", repr(model))
 
 
 def _cells(codes: Codes) -> Floats:

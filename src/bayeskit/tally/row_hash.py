@@ -29,9 +29,7 @@ Hashes = npt.NDArray[np.uint64]
 
 MOST_ROWS = 1 << 15
 SAMPLE = 64  # rows whose hashes are kept
-STRETCH = 1024  # rows hashed at a time
 INCREMENT = np.uint64(0x9E3779B97F4A7C15)
-NAN = np.uint64(0x7FF8000000000000)
 
 
 def mix_bits(numbers: Hashes) -> Hashes:
@@ -141,30 +139,28 @@ class RowHasher:
         shared_labels = block.labels is None or block.responsibilities is not None
         if shared_labels or block.sequence_starts is not None or self.n_rows > MOST_ROWS:
             return None
+        return RowHash.of(self.rows(block, space), block.weights)
+
+    def rows(self, block: Block, space: Space) -> Hashes:
+        """Return the hash of the class and the cells of each row, which have one label each."""
         self._grow(None, space.classes)
         for name in self.names:
             if name in block.codes:
                 self._grow(name, space.values[name])
-        stretches = [slice(at, at + STRETCH) for at in range(0, block.n_rows, STRETCH)]
-        hashes = [mix_bits(self._cells(block, rows)) for rows in stretches]
-        return RowHash.of(np.concatenate(hashes) if hashes else np.zeros(0, np.uint64), block.weights)
+        return mix_bits(self._cells(block))
 
-    def _cells(self, block: Block, rows: slice) -> Hashes:
+    def _cells(self, block: Block) -> Hashes:
         """Return the sum of the hashes of the class and the cells of each row."""
         assert block.labels is not None
-        hashes = self._tables[None][block.labels[rows].astype(np.intp) + 1]
+        hashes = self._tables[None][1:][block.labels]
         numbers = [name for name in self.names if name in block.floats]
         if numbers:
-            cells = np.stack([block.floats[name][rows] for name in numbers]) + 0.0  # one zero, and one NaN
-            bits = cells.view(np.uint64)
-            bits[np.isnan(cells)] = NAN
-            bits ^= bits >> np.uint64(32)
-            hashes += ((_seeds(*numbers) | np.uint64(1))[:, None] * bits).sum(axis=0, dtype=np.uint64)
+            hashes += kernels.hash_numbers([block.floats[n] for n in numbers], _seeds(*numbers) | np.uint64(1), 1)
         for name in self.names:
             if name in block.codes:
-                hashes += self._tables[name][block.codes[name][rows]]
+                hashes += self._tables[name][block.codes[name]]
             elif name in block.texts:
-                hashes += mix_bits(_hash_documents(block.texts[name], rows) + _seeds(name))
+                hashes += mix_bits(_hash_documents(block.texts[name]) + _seeds(name))
         return hashes
 
     def _grow(self, name: str | None, values: Sequence[Value]) -> None:
@@ -191,7 +187,6 @@ def _hash_value(value: Value) -> int:
     return (int(value) if is_whole else hash(value)) % 2**64
 
 
-def _hash_documents(texts: Documents, rows: slice) -> Hashes:
+def _hash_documents(texts: Documents) -> Hashes:
     """Hash the bytes of documents; a missing one is no empty one."""
-    part = texts.part(slice(rows.start, min(rows.stop, len(texts))))
-    return kernels.hash_texts(part.data, part.offsets) + part.missing
+    return kernels.hash_texts(texts.data, texts.offsets) + texts.missing

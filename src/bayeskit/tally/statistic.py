@@ -20,6 +20,7 @@ from bayeskit.errors import BayesError, NotLearned
 from bayeskit.memory import Need
 from bayeskit.tally import plan
 from bayeskit.tally.plan import EqualFields, Plan, Recoding, Request, Space, check_counts, check_file, take_codes
+from bayeskit.tally.row_hash import RowHasher
 from bayeskit.tolerance import ROUNDING
 from bayeskit.typing import Array, Bools, Codes, Counts, Floats
 
@@ -135,6 +136,7 @@ class BlockCounts:
     space: Space
     plan: Plan
     n_threads: int = 1
+    hasher: RowHasher = field(default_factory=lambda: RowHasher(()))
     _counted: dict[Request, Statistic] = field(default_factory=dict)
 
     def statistic(self, request: Request) -> Statistic:

@@ -31,7 +31,7 @@ from bayeskit.tally.plan import (
     subtract_counts,
     take_codes,
 )
-from bayeskit.tally.row_hash import RowHash, combine_hashes
+from bayeskit.tally.row_hash import RowHash, RowHasher, combine_hashes
 from bayeskit.tally.statistic import BlockCounts, Parts, Statistic, statistic_of
 from bayeskit.tally.words import ColumnWords, WordCounts
 from bayeskit.tolerance import GONE
@@ -151,7 +151,15 @@ class Tally:
         return cls.of(space, np.zeros(0, dtype=np.int64), *nothing)
 
     @classmethod
-    def of_block(cls, block: Block, space: Space, plan: Plan, n_threads: int, memory_limit: float | None) -> Self:
+    def of_block(
+        cls,
+        block: Block,
+        space: Space,
+        plan: Plan,
+        n_threads: int,
+        memory_limit: float | None,
+        hasher: RowHasher | None = None,
+    ) -> Self:
         """Count the requests of a plan in one block, in the codes of the space.
 
         Parameters
@@ -161,6 +169,8 @@ class Tally:
         plan : Plan
         n_threads : int
         memory_limit : float or None
+        hasher : RowHasher, optional
+            The hasher of the rows of all blocks.
 
         Returns
         -------
@@ -170,7 +180,7 @@ class Tally:
         for request, kind in kinds:
             if (need := kind.memory_needed(request, space)) is not None:
                 check_memory(need, memory_limit)
-        counter = BlockCounts(block, space, plan, n_threads)
+        counter = BlockCounts(block, space, plan, n_threads, hasher or RowHasher(plan.names))
         counted = {request.kind: counter.statistic(request) for request, _ in kinds}
         return cls(space, counter.counts[0], counted)
 
@@ -728,7 +738,7 @@ def check_same(a: Schema, b: Schema) -> None:
             raise SchemaMismatch(
                 f"the two sides do not fit: column {name!r} is {_describe_role(ours)} on one and "
                 f"{_describe_role(theirs)} on the other.",
-                hint="Pass the schema_ of one as schema= to the fit of the other.",
+                hint="Fit the other with the schema of the first: schema=a.schema_.",
             )
 
 

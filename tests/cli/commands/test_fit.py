@@ -19,7 +19,7 @@ BIRDS = load_penguins()
 
 
 def test_fit_says_what_columns_were_taken_for_scores_and_where_the_model_went(bayes):
-    told = bayes("fit", "birds.csv", "--target", "species", "-o", "birds.bayes")
+    told = bayes("fit", "--numeric", "gaussian", "birds.csv", "--target", "species", "-o", "birds.bayes")
     assert re.search(r"^birds\.csv: 344 rows, 3 classes of species$", told.out, re.M)
     assert re.search(r"^island +categorical +3: Biscoe, Dream, Torgersen +0$", told.out, re.M)
     assert re.search(r"^bill_length_mm +numeric +43\.92 ± 5\.46 +2$", told.out, re.M)
@@ -63,18 +63,18 @@ def harmful(folder):
 
 def test_fit_says_loudly_that_a_model_is_worse_than_none_which_column_does_it_and_what_to_do(bayes, here):
     harmful(here)
-    told = bayes("fit", "harm.csv", "-t", "y", "--prior", "empirical", "-o", "harm.bayes")
+    told = bayes("fit", "--numeric", "gaussian", "harm.csv", "-t", "y", "--prior", "empirical", "-o", "harm.bayes")
     said = " ".join(told.out.split())
     assert (
         "WORSE THAN THE MAJORITY CLASS: always predicting the most frequent class has a higher accuracy, 64.2%" in said
     )
     assert re.search(r"Column 'a bad' is the main cause: without it the accuracy is 72\.2%", said)
     command = re.search(r"^without it:\n  (.*)$", told.out, re.M)[1]
-    assert command == "bayes fit harm.csv -t y --prior empirical -o harm.bayes --ignore 'a bad'"
+    assert command == "bayes fit harm.csv -t y --numeric gaussian --prior empirical -o harm.bayes --ignore 'a bad'"
     again = bayes(*shlex.split(command)[1:])
     assert "WORSE" not in again.out
     assert max(len(line) for line in told.out.splitlines() if not line.startswith("  bayes")) <= 80
-    record = json.loads(bayes("fit", "harm.csv", "-t", "y", "--json").out)["leave_one_out"]
+    record = json.loads(bayes("fit", "--numeric", "gaussian", "harm.csv", "-t", "y", "--json").out)["leave_one_out"]
     assert record["worse_than_majority"]
     assert record["harmful_column"]["column"] == "a bad"
     exact = bk.load("harm.bayes").leave_one_out("harm.csv", "y")
@@ -87,7 +87,7 @@ def test_fit_says_that_probabilities_are_worse_than_the_class_shares_and_no_colu
     x = rng.normal(size=200) + 1.2 * (answer == "yes")
     rows = [",".join([*map(str, [x_i] * 30), y_i]) for x_i, y_i in zip(x, answer, strict=True)]
     (here / "same.csv").write_text("\n".join([",".join([*(f"x{i}" for i in range(30)), "y"]), *rows]), encoding="utf-8")
-    said = " ".join(bayes("fit", "same.csv", "-t", "y").out.split())
+    said = " ".join(bayes("fit", "--numeric", "gaussian", "same.csv", "-t", "y").out.split())
     assert "WORSE THAN THE CLASS FREQUENCIES: predicting them for every row has a lower log loss, 0.69" in said
     assert "No single column is the cause" in said
     assert "without it:" not in said
@@ -188,7 +188,7 @@ def test_settings_reach_the_model(bayes):
 def test_fit_by_the_book(bayes, here):
     table = load_worked_example("melon")
     pacsv.write_csv(table, "melon.csv")
-    told = bayes("fit", "melon.csv", "-t", "sweet", "-o", "m.bayes", "--no-scores").out
+    told = bayes("fit", "--numeric", "gaussian", "melon.csv", "-t", "sweet", "-o", "m.bayes", "--no-scores").out
     assert "--role color=categorical --role weight=categorical" in " ".join(told.split())
     words = ["--domain", "color=0,1,2,3", "--domain", "weight=0,1,2,3,4", "--prior", "laplace", "--smoothing", "1"]
     bayes("fit", "melon.csv", "-t", "sweet", "-o", "m.bayes", *words)
@@ -197,10 +197,10 @@ def test_fit_by_the_book(bayes, here):
     assert "= 1/98 = 0.0102041" in told
     assert "= 1/49 = 0.0204082" in told
     pacsv.write_csv(load_worked_example("tax"), "tax.csv")
-    told = bayes("fit", "tax.csv", "-t", "evade", "-o", "t.bayes", "--no-scores").out
+    told = bayes("fit", "--numeric", "gaussian", "tax.csv", "-t", "evade", "-o", "t.bayes", "--no-scores").out
     assert "column 'tid' numbers the rows, like an identifier" in " ".join(told.split())
     fit = ("fit", "tax.csv", "-t", "evade", "-o", "t.bayes", "--no-scores", "--role", "tid=ignore")
-    bayes(*fit, "--variance", "feature", "--ddof", "0")
+    bayes(*fit, "--numeric", "gaussian", "--variance", "feature", "--ddof", "0")
     assert "1790" in bayes("inspect", "t.bayes", "--column", "taxable_income").out
     bayes(*fit, "--cuts", "taxable_income=80,100")
     assert "80 – 100" in bayes("inspect", "t.bayes", "--column", "taxable_income").out

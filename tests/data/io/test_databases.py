@@ -43,12 +43,12 @@ def corner_shop(tmp_path):
 
 
 def expected():
-    return bk.NaiveBayes().fit(DAYS, "play").tally_
+    return bk.NaiveBayes(numeric="gaussian").fit(DAYS, "play").tally_
 
 
 def test_a_query_is_learned_forgotten_scored_and_evaluated(shop):
     rows = sql("SELECT * FROM days", shop)
-    model = bk.NaiveBayes().fit(rows, "play")
+    model = bk.NaiveBayes(numeric="gaussian").fit(rows, "play")
     assert model.tally_ == expected()
     assert model.predict_proba(rows).tolist() == model.predict_proba(DAYS).tolist()
     assert model.score(rows, "play") == model.score(DAYS, "play")
@@ -60,9 +60,9 @@ def test_a_query_is_learned_forgotten_scored_and_evaluated(shop):
 
 
 def test_sqlite_is_read_from_its_file_or_from_a_connection_to_it(corner_shop):
-    assert bk.NaiveBayes().fit(sql("SELECT * FROM days", corner_shop), "play").tally_ == expected()
+    assert bk.NaiveBayes(numeric="gaussian").fit(sql("SELECT * FROM days", corner_shop), "play").tally_ == expected()
     with sqlite3.connect(corner_shop) as connection:
-        assert bk.NaiveBayes().fit(sql("SELECT * FROM days", connection), "play").tally_ == expected()
+        assert bk.NaiveBayes(numeric="gaussian").fit(sql("SELECT * FROM days", connection), "play").tally_ == expected()
     connection.close()
 
 
@@ -84,9 +84,9 @@ def test_values_that_the_driver_of_sqlite_would_change_are_refused(cells, tmp_pa
         connection.executemany("INSERT INTO mixed VALUES (?, ?)", [(cell, "ab"[i % 2]) for i, cell in enumerate(cells)])
     connection.close()
     with pytest.raises(bk.BayesError, match="column 'x' holds values of several types"):
-        bk.NaiveBayes().fit(sql("SELECT * FROM mixed", tmp_path / "mixed.sqlite"), "y")
+        bk.NaiveBayes(numeric="gaussian").fit(sql("SELECT * FROM mixed", tmp_path / "mixed.sqlite"), "y")
     there = sql("SELECT CAST(x AS TEXT) AS x, y FROM mixed", tmp_path / "mixed.sqlite")
-    assert bk.NaiveBayes().fit(there, "y").tally_.n_rows == 3
+    assert bk.NaiveBayes(numeric="gaussian").fit(there, "y").tally_.n_rows == 3
 
 
 def test_a_database_in_memory_of_sqlite3_is_refused():
@@ -98,7 +98,7 @@ def test_a_database_in_memory_of_sqlite3_is_refused():
 def test_a_table_of_postgres_is_named_in_its_address():
     there = database("postgres")
     there.load("the days", DAYS)
-    assert bk.NaiveBayes().fit(f'{there.uri}&table="the days"', "play").tally_ == expected()
+    assert bk.NaiveBayes(numeric="gaussian").fit(f'{there.uri}&table="the days"', "play").tally_ == expected()
 
 
 def test_a_connection_of_adbc_is_taken_where_it_keeps_to_one_snapshot():
@@ -107,14 +107,17 @@ def test_a_connection_of_adbc_is_taken_where_it_keeps_to_one_snapshot():
     there = database("postgres")
     there.load("days", DAYS)
     with adbc.connect(there.uri) as connection:
-        assert bk.NaiveBayes().fit(sql("SELECT * FROM days", connection), "play").tally_ == expected()
+        assert bk.NaiveBayes(numeric="gaussian").fit(sql("SELECT * FROM days", connection), "play").tally_ == expected()
         connection.rollback()
         with pytest.raises(bk.BayesError, match="reads at the isolation 'read committed'"):
-            bk.NaiveBayes().fit(sql("SELECT * FROM days", connection, push=True), "play")
+            bk.NaiveBayes(numeric="gaussian").fit(sql("SELECT * FROM days", connection, push=True), "play")
         connection.rollback()
         with connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        assert bk.NaiveBayes().fit(sql("SELECT * FROM days", connection, push=True), "play").tally_ == expected()
+        assert (
+            bk.NaiveBayes(numeric="gaussian").fit(sql("SELECT * FROM days", connection, push=True), "play").tally_
+            == expected()
+        )
 
 
 TYPES = """
@@ -155,7 +158,7 @@ def test_a_padded_text_and_an_enum_are_texts(push):
     there.execute("CREATE TYPE mood AS ENUM ('sad', 'ok')")
     there.execute("CREATE TABLE padded (code CHAR(5), mood mood, class TEXT)")
     there.execute("INSERT INTO padded VALUES ('ab', 'sad', 'x'), ('abc', 'ok', 'y')")
-    model = bk.NaiveBayes().fit(sql("SELECT * FROM padded", there.uri, push=push), "class")
+    model = bk.NaiveBayes(numeric="gaussian").fit(sql("SELECT * FROM padded", there.uri, push=push), "class")
     assert (model.tally_.families["code"].values, model.tally_.families["mood"].values) == (
         ("ab", "abc"),
         ("ok", "sad"),
@@ -172,7 +175,9 @@ def test_a_count_inside_the_database_does_not_fold_case(kind):
     there.execute("DROP TABLE IF EXISTS folds")
     there.execute(f"CREATE TABLE folds (sky TEXT COLLATE {collation}, class TEXT COLLATE {collation})")
     there.execute("INSERT INTO folds VALUES ('Sun', 'A'), ('sun', 'a'), ('SUN', 'a')")
-    model = bk.NaiveBayes().fit(sql("SELECT * FROM folds", there.source_of_rows(), push=True), "class")
+    model = bk.NaiveBayes(numeric="gaussian").fit(
+        sql("SELECT * FROM folds", there.source_of_rows(), push=True), "class"
+    )
     assert (model.tally_.classes, model.tally_.families["sky"].values) == (("A", "a"), ("SUN", "Sun", "sun"))
 
 
@@ -185,12 +190,14 @@ def test_exact_sums_inside_the_database_can_be_forgotten_far_from_zero():
     for kind in ("duckdb", "postgres"):
         there = database(kind)
         there.load("far", table)
-        here = bk.NaiveBayes().fit(table, "class")
-        pushed = bk.NaiveBayes().fit(sql("SELECT * FROM far", there.source_of_rows(), push=True), "class")
+        here = bk.NaiveBayes(numeric="gaussian").fit(table, "class")
+        pushed = bk.NaiveBayes(numeric="gaussian").fit(
+            sql("SELECT * FROM far", there.source_of_rows(), push=True), "class"
+        )
         assert agree(pushed.tally_, here.tally_)
         assert pushed.table("x")["variance"] == here.table("x")["variance"]
         left = pushed.forget(table.slice(0, 2990), "class")
-        assert agree(left.tally_, bk.NaiveBayes().fit(table.slice(2990), "class").tally_)
+        assert agree(left.tally_, bk.NaiveBayes(numeric="gaussian").fit(table.slice(2990), "class").tally_)
 
 
 def test_nothing_but_counts_leaves_the_server():
@@ -208,7 +215,7 @@ def test_nothing_but_counts_leaves_the_server():
     brought = []
     inner = source.database.table
     source.database.table = lambda query: brought.append(inner(query)) or brought[-1]
-    bk.NaiveBayes().fit(source, "class")
+    bk.NaiveBayes(numeric="gaussian").fit(source, "class")
     assert sum(answer.nbytes for answer in brought) < 0.01 * table.nbytes
 
 
@@ -232,20 +239,22 @@ def test_only_one_select_is_run(shop, query):
 def test_a_query_that_would_write_within_is_not_run(shop, statement, push):
     with duckdb.connect(str(shop)) as connection:
         with pytest.raises(bk.BayesError, match="is no SELECT: rows are read, and nothing else is done"):
-            bk.NaiveBayes().fit(sql(f"WITH d AS ({statement}) SELECT * FROM d", connection, push=push), "play")
+            bk.NaiveBayes(numeric="gaussian").fit(
+                sql(f"WITH d AS ({statement}) SELECT * FROM d", connection, push=push), "play"
+            )
         assert connection.execute("SELECT COUNT(*), MAX(wind) FROM days").fetchall() == [(4, 3.5)]
 
 
 def test_an_unknown_table_or_column_is_told_with_the_database(shop):
     with pytest.raises(bk.BayesError, match=r"shop.duckdb: Catalog Error: Table with name nothing does not exist"):
-        bk.NaiveBayes().fit(sql("SELECT * FROM nothing", shop), "play")
+        bk.NaiveBayes(numeric="gaussian").fit(sql("SELECT * FROM nothing", shop), "play")
     with pytest.raises(bk.BayesError, match="has no target column 'plya'"):
-        bk.NaiveBayes().fit(sql("SELECT * FROM days", shop), "plya")
+        bk.NaiveBayes(numeric="gaussian").fit(sql("SELECT * FROM days", shop), "plya")
 
 
 def test_two_columns_of_one_name_are_refused(shop):
     with pytest.raises(bk.BayesError, match="more than one column named sky"):
-        bk.NaiveBayes().fit(
+        bk.NaiveBayes(numeric="gaussian").fit(
             sql("SELECT sky, wind AS sky, play FROM days", duckdb.connect(str(shop), read_only=True)), "play"
         )
 
@@ -255,7 +264,7 @@ def test_two_columns_that_are_one_to_a_database_that_folds_names_are_refused(pla
     """Both would be read from the first."""
     rows = sql('SELECT sky AS "x", wind AS "X", play FROM days', request.getfixturevalue(place))
     with pytest.raises(bk.BayesError, match="more than one column named x or X"):
-        bk.NaiveBayes().fit(rows, "play")
+        bk.NaiveBayes(numeric="gaussian").fit(rows, "play")
 
 
 def test_a_table_that_changes_between_two_readings_is_refused(shop):
@@ -302,7 +311,10 @@ def test_a_transaction_of_ones_own_stays_open(shop, push):
     connection = duckdb.connect(str(shop))
     connection.execute("BEGIN")
     connection.execute("INSERT INTO days VALUES ('hail', 9, 'no')")
-    assert bk.NaiveBayes().fit(sql("SELECT * FROM days", connection, push=push), "play").tally_.n_rows == 5
+    assert (
+        bk.NaiveBayes(numeric="gaussian").fit(sql("SELECT * FROM days", connection, push=push), "play").tally_.n_rows
+        == 5
+    )
     connection.execute("COMMIT")
     assert connection.execute("SELECT COUNT(*) FROM days").fetchall() == [(5,)]
     connection.close()
@@ -345,7 +357,9 @@ def test_a_column_like_an_id_is_refused_inside_the_database(shop):
     connection = duckdb.connect(str(shop))
     connection.execute("CREATE TABLE many AS SELECT 'row ' || range AS id, range % 2 AS class FROM range(1000)")
     with pytest.raises(bk.BayesError, match="column 'id' has more than 100 values"):
-        bk.NaiveBayes().fit(sql("SELECT * FROM many", connection, push=True, max_categories=100), "class")
+        bk.NaiveBayes(numeric="gaussian").fit(
+            sql("SELECT * FROM many", connection, push=True, max_categories=100), "class"
+        )
 
 
 # -- what is secret -------------------------------------------------------------------------------------
@@ -369,7 +383,7 @@ UNESCAPED = "s3cr%t/w'rd"
 )
 def test_a_password_never_reaches_a_message_a_traceback_or_a_name(address, tmp_path):
     with pytest.raises(bk.BayesError) as told:
-        bk.NaiveBayes().fit(address, "play")
+        bk.NaiveBayes(numeric="gaussian").fit(address, "play")
     whole = "".join(traceback.format_exception(told.value, chain=True)) + repr(vars(told.value))
     shown = whole.replace(address, "")  # the line of this test itself
     for secret in (UNESCAPED, "s3cr%25t", "s3cr"):
@@ -385,7 +399,7 @@ def test_a_password_never_reaches_a_message_a_traceback_or_a_name(address, tmp_p
 
 
 def fit_from(address):
-    bk.NaiveBayes().fit(address, "play")
+    bk.NaiveBayes(numeric="gaussian").fit(address, "play")
 
 
 def read_files(address):
@@ -421,7 +435,7 @@ def test_a_password_never_reaches_a_model_file(tmp_path):
     there = database("postgres")
     there.load("days", DAYS)
     uri = there.uri.replace("bayes@", "bayes:hush-hush@") + "&table=days"
-    model = bk.NaiveBayes().fit(uri, "play")
+    model = bk.NaiveBayes(numeric="gaussian").fit(uri, "play")
     model.save(tmp_path / "days.bayes")
     assert b"hush" not in (tmp_path / "days.bayes").read_bytes()
     assert "hush" not in repr(model)

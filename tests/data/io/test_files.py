@@ -25,7 +25,7 @@ BIRDS = load_penguins()
 
 
 def model(**settings):
-    return bk.NaiveBayes(roles=ROLES, **settings)
+    return bk.NaiveBayes(roles=ROLES, **{"numeric": "gaussian", **settings})
 
 
 def write_jsonl(table, file):

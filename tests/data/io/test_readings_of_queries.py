@@ -28,7 +28,7 @@ def rows():
 
 TABLE = rows()
 FITS = {
-    "naive": bk.NaiveBayes(),
+    "naive": bk.NaiveBayes(numeric="gaussian"),
     "cuts": bk.NaiveBayes(numeric="histogram", cuts="mdl"),
     "kinds": bk.NaiveBayes(numeric="auto"),
     "kernel": bk.NaiveBayes(numeric="kernel"),

@@ -33,6 +33,16 @@ def lookup_codes(columns, lo, tables, unseen, n_threads):
     return coded
 
 
+def hash_numbers(columns, factors, n_threads):
+    """
+    >>> hash_numbers([np.array([0.0, -0.0])], np.array([3], dtype=np.uint64), 1).tolist()
+    [0, 0]
+    """
+    cells = np.stack(columns, axis=1) + 0.0
+    bits = np.where(np.isnan(cells), np.nan, cells).view(np.uint64)
+    return ((bits ^ bits >> np.uint64(32)) * factors).sum(axis=1, dtype=np.uint64)
+
+
 def bin_codes(columns, cuts, n_threads):
     """
     >>> bin_codes([np.array([0.5, 1.0, 1.5, np.nan])], [np.array([1.0])], 1)

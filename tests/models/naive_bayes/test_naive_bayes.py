@@ -33,7 +33,7 @@ def test_gaussians_equal_those_of_scikit_learn(load, prior):
     X, y = load(return_X_y=True)
     shares = None if prior == "empirical" else np.full(len(set(y)), 1 / len(set(y)))
     theirs = naive_bayes.GaussianNB(priors=shares, var_smoothing=0).fit(X, y)
-    ours = bk.NaiveBayes(ddof=0, prior=prior).fit(X, y)
+    ours = bk.NaiveBayes(numeric="gaussian", ddof=0, prior=prior).fit(X, y)
     np.testing.assert_allclose(ours.predict_joint_log_proba(X), theirs.predict_joint_log_proba(X), rtol=1e-10)
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), rtol=0, atol=1e-10)
     assert ours.score(X, y) == theirs.score(X, y)
@@ -76,7 +76,7 @@ def test_the_four_variance_rules_are_those_of_brute_force(ddof):
     for rule, axis in axes.items():
         shared = squares.sum(axis=axis, keepdims=True) / freedom.sum(axis=axis, keepdims=True)
         variance = np.broadcast_to(shared, (3, 3))
-        model = bk.NaiveBayes(variance=rule, ddof=ddof).fit(X, y)
+        model = bk.NaiveBayes(numeric="gaussian", variance=rule, ddof=ddof).fit(X, y)
         for i in range(3):
             assert model.table(i)["variance"] == pytest.approx(variance[:, i], rel=1e-12)
         means = np.array([X[y == c].mean(axis=0) for c in range(3)])
@@ -387,9 +387,11 @@ def test_counting_by_hand_gives_the_same_posterior(rows):
 def test_a_class_without_spread_is_one_also_after_an_outlier_was_forgotten(value):
     """What rounding leaves of a variance that was zero must not be taken for a variance."""
     X, y = [[value], [value], [0.0]], ["a", "a", "b"]
-    model = bk.NaiveBayes().fit([*X, [1e12]], [*y, "a"]).forget([[1e12]], ["a"])
+    model = bk.NaiveBayes(numeric="gaussian").fit([*X, [1e12]], [*y, "a"]).forget([[1e12]], ["a"])
     np.testing.assert_allclose(
-        model.predict_joint_log_proba(X), bk.NaiveBayes().fit(X, y).predict_joint_log_proba(X), rtol=1e-9
+        model.predict_joint_log_proba(X),
+        bk.NaiveBayes(numeric="gaussian").fit(X, y).predict_joint_log_proba(X),
+        rtol=1e-9,
     )
 
 

@@ -29,10 +29,10 @@ def copied(n=N, n_classes=2, seed=0):
 def test_naive_bayes_that_counts_evidence_six_times_is_mended():
     X, y = copied(2000)
     new, truth = copied(4000, seed=1)
-    plain = bk.NaiveBayes().fit(X, y)
+    plain = bk.NaiveBayes(numeric="gaussian").fit(X, y)
     assert bk.calibration_error(plain.predict_proba(new), truth) > 0.15
     for method in ("isotonic", "sigmoid", "beta", "temperature"):
-        model = bk.Calibrated(bk.NaiveBayes(), method).fit(X, y)
+        model = bk.Calibrated(bk.NaiveBayes(numeric="gaussian"), method).fit(X, y)
         assert bk.calibration_error(model.predict_proba(new), truth) < 0.05
         assert model.method_ == "leave-one-out"
 
@@ -89,9 +89,14 @@ class _Binary:
 
 def test_the_curve_is_learned_from_scores_of_rows_left_out_one_by_one():
     X, y = copied(60)
-    model = bk.Calibrated(method="temperature").fit(X, y)
+    model = bk.Calibrated(bk.NaiveBayes(numeric="gaussian"), method="temperature").fit(X, y)
     left_out = np.array(
-        [bk.NaiveBayes().fit(np.delete(X, i, 0), np.delete(y, i)).predict_log_proba(X[i : i + 1])[0] for i in range(60)]
+        [
+            bk.NaiveBayes(numeric="gaussian")
+            .fit(np.delete(X, i, 0), np.delete(y, i))
+            .predict_log_proba(X[i : i + 1])[0]
+            for i in range(60)
+        ]
     )
     again = bk.Calibrated(method="temperature")._learn(
         model.model_, HonestScores(left_out, y.astype(np.intp), None, "")

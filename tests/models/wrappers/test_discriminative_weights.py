@@ -21,13 +21,13 @@ X, Y = BIRDS.drop(columns="species"), BIRDS["species"]
 
 
 def test_left_out_terms_equal_refitting_without_the_row_column_by_column():
-    model = bk.NaiveBayes(n_threads=1).fit(X, Y)
+    model = bk.NaiveBayes(numeric="gaussian", n_threads=1).fit(X, Y)
     blocks = list(model._encoder().blocks(open_source(X, Y)))
     terms = model._left_out().terms(blocks[0])
     assert model._left_out().term_names == ["species", "island", "sex", *model.params_.used[2:]]
     some = np.arange(0, len(X), 29)
     for i in some:
-        rest = bk.NaiveBayes(n_threads=1).fit(X.drop(index=X.index[i]), Y.drop(index=X.index[i]))
+        rest = bk.NaiveBayes(numeric="gaussian", n_threads=1).fit(X.drop(index=X.index[i]), Y.drop(index=X.index[i]))
         for j, name in enumerate(model._left_out().term_names[1:], 1):
             alone = rest.restrict([name])
             own = alone.predict_joint_log_proba(X.iloc[[i]])[0] - alone.params_.log_prior

@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -239,16 +239,17 @@ class Histogram(ValueTable):
     def one_cell(self, refuse_unseen: bool) -> Callable[[Any], Row]:
         """Return a scorer of one number, which is read as its interval."""
         rows: list[Row] = [tuple(row) if self.used else () for row in self.log_table.tolist()]
-
-        def score(cell: Any) -> Row:
-            x = number(cell)
-            return rows[0 if x is None else 1 + bisect_left(self.cuts, x)]
-
-        return score
+        return partial(_score_interval, rows, self.cuts)
 
     def cells(self, slots: Array, rng: np.random.Generator) -> Any:
         """Draw numbers uniformly inside the intervals."""
         return cells_of(self.values if self.used else (), Numeric(self.cuts), slots, rng)
+
+
+def _score_interval(rows: Sequence[Row], cuts: Sequence[float], cell: Any) -> Row:
+    """Return the scores of the interval that contains a number; they come after those of a missing cell."""
+    x = number(cell)
+    return rows[0 if x is None else 1 + bisect_left(cuts, x)]
 
 
 @dataclass(frozen=True, eq=False)

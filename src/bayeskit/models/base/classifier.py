@@ -583,7 +583,8 @@ class Classifier(Estimator):
             for name, role in self.schema_.columns.items()
             if isinstance(role, Numeric) and role.cuts is not None and not _are_cuts(by_column.get(name, cuts))
         ]
-        kinds = "auto" in (numeric.values() if isinstance(numeric, Mapping) else (numeric,))
+        by_rows = "auto" in (numeric.values() if isinstance(numeric, Mapping) else (numeric,))
+        kinds = by_rows and any(isinstance(role, Numeric) for role in self.schema_.columns.values())
         from_rows = ("kinds of numbers",) * kinds + ("cut points",) * bool(learned)
         return self._fixed_structure() + (from_rows if self.schema is None else ())
 

@@ -97,7 +97,7 @@ class Encoded(PredictsClasses):
             inner: Any = DecisionTreeClassifier(random_state=0)
         else:
             inner = clone(self.model)
-        counter = NaiveBayes(roles=self.roles, unlabeled=self.unlabeled)
+        counter = NaiveBayes(numeric="gaussian", roles=self.roles, unlabeled=self.unlabeled)
         counter._textless = "Encoded"
         counter._check_settings()
         source = counter._with_labels(open_source(in_order(X), y, sample_weight))

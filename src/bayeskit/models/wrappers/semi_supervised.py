@@ -74,7 +74,8 @@ class SemiSupervised(Composite, PredictsClasses):
         A ``NaiveBayes`` or another model with expected counts (None for ``NaiveBayes()``), or a ``TextClassifier``:
         "multinomial" and "set_of_words" by expected counts, and for "auto", "fast" and "weighted" naive Bayes weights
         on tf-idf, with its smoothing, prior and choice of words. Other recipes have no probabilities to share a
-        document by, and are refused. If every row is labeled, it is the classifier itself.
+        document by, and are refused. Numbers are Gaussian where ``numeric`` is "auto": EM changes the classes by which
+        kinds are chosen. If every row is labeled, it is the classifier itself.
     unlabeled : object, default=None
         A label that also means "not known", such as -1.
     weight : float, default=None
@@ -156,7 +157,7 @@ class SemiSupervised(Composite, PredictsClasses):
         -------
         self
         """
-        model = NaiveBayes() if self.classifier is None else self.classifier
+        model = self._counting_classifier()
         self._check_settings_with(model)
         rows = read_table(X, y, labeled=False)
         labels = _labels(rows, self.unlabeled)
@@ -192,6 +193,12 @@ class SemiSupervised(Composite, PredictsClasses):
         "weight": rules.optional(rules.number("an unlabeled row counts for a finite number of 0 or more", 0)),
         "rounds": rules.optional(rules.integer(1)),
     }
+
+    def _counting_classifier(self) -> Any:
+        """Return the classifier inside; classes that EM changes cannot choose the kinds of numbers: Gaussians."""
+        model = NaiveBayes() if self.classifier is None else self.classifier
+        automatic = getattr(model, "numeric", None) == "auto"
+        return clone(model).set_params(numeric="gaussian") if automatic else model
 
     def _check_settings_with(self, model: Any) -> None:
         if not isinstance(model, Classifier):
@@ -360,7 +367,7 @@ class SemiSupervised(Composite, PredictsClasses):
 
     def _restore_parts(self, parts: dict[str, Any], state: State) -> Self:
         """Restore a fitted model from a file."""
-        model = NaiveBayes() if self.classifier is None else self.classifier
+        model = self._counting_classifier()
         self._check_settings_with(model)
         history = state.arrays[0]
         if history.dtype != np.float64 or history.ndim != 2 or len(history) != 3 or np.isnan(history).any():
