@@ -64,7 +64,9 @@ def test_numbers_are_counted_together_by_a_normal_of_both():
     rng = np.random.default_rng(2)
     y = rng.integers(0, 2, 500)
     x = rng.normal(size=500) + y
-    found = bk.NaiveBayes().diagnose({"x": x, "near": x + rng.normal(size=500) * 0.3, "noise": rng.normal(size=500)}, y)
+    found = bk.NaiveBayes(numeric="gaussian").diagnose(
+        {"x": x, "near": x + rng.normal(size=500) * 0.3, "noise": rng.normal(size=500)}, y
+    )
     (pair,) = found.pairs
     assert {pair.first, pair.second} == {"x", "near"}
     assert pair.cost > 0

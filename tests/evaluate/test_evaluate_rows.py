@@ -49,9 +49,9 @@ def test_other_rows_are_scored_as_they_are(model):
 def test_learning_merging_and_forgetting_change_what_was_learned():
     table = birds()
     parts = table.slice(0, 150), table.slice(150)
-    fitted = bk.NaiveBayes().fit(parts[0], "species")
+    fitted = bk.NaiveBayes(numeric="gaussian").fit(parts[0], "species")
     assert fitted.evaluate(parts[0], "species").remark == SAME
-    merged = fitted.merge(bk.NaiveBayes().fit(parts[1], "species"))
+    merged = fitted.merge(bk.NaiveBayes(numeric="gaussian").fit(parts[1], "species"))
     assert merged.evaluate(table, "species").remark == SAME
     assert merged.forget(parts[1], "species").evaluate(parts[0], "species").remark == SAME
 
@@ -119,20 +119,20 @@ def test_files_batches_and_engines_give_one_hash(tmp_path):
     table = birds()
     csv.write_csv(table, tmp_path / "birds.csv")
     parquet.write_table(table, tmp_path / "birds.parquet", row_group_size=50)
-    model = bk.NaiveBayes().fit(table, "species")
+    model = bk.NaiveBayes(numeric="gaussian").fit(table, "species")
     whole = model.tally_.row_hash
     again = from_bytes(to_bytes(model))
     assert again.tally_.row_hash == whole
     for file, engine in (("birds.csv", None), ("birds.parquet", None), ("birds.parquet", Processes(2))):
-        assert bk.NaiveBayes().fit_source(tmp_path / file, "species", engine).tally_.row_hash == whole
+        assert bk.NaiveBayes(numeric="gaussian").fit_source(tmp_path / file, "species", engine).tally_.row_hash == whole
         assert again.evaluate(str(tmp_path / file), "species").remark == SAME
-    assert bk.NaiveBayes().fit(table.to_pandas(), "species").tally_.row_hash == whole
+    assert bk.NaiveBayes(numeric="gaussian").fit(table.to_pandas(), "species").tally_.row_hash == whole
     parts = [table.slice(at, 43) for at in range(0, 344, 43)]
-    learned = bk.NaiveBayes().fit(parts[0], "species")
+    learned = bk.NaiveBayes(numeric="gaussian").fit(parts[0], "species")
     for part in parts[1:]:
         learned.partial_fit(part, "species")
     assert learned.tally_.row_hash == whole
-    assert sum(bk.NaiveBayes().fit(part, "species") for part in parts).tally_.row_hash == whole
+    assert sum(bk.NaiveBayes(numeric="gaussian").fit(part, "species") for part in parts).tally_.row_hash == whole
     left = learned.forget(parts[3], "species").evaluate(pa.concat_tables(parts[:3] + parts[4:]), "species")
     assert left.remark == SAME
 

@@ -55,7 +55,11 @@ def test_several_models_learn_the_same_rows():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 200)
     X = y[:, None] + rng.normal(size=(200, 3))
-    models = {"naive": bk.NaiveBayes(), "again": bk.NaiveBayes(), "tree": DecisionTreeClassifier(random_state=0)}
+    models = {
+        "naive": bk.NaiveBayes(numeric="gaussian"),
+        "again": bk.NaiveBayes(numeric="gaussian"),
+        "tree": DecisionTreeClassifier(random_state=0),
+    }
     curve = bk.learning_curve(models, X, y, repeats=2)
     assert curve.sizes == (16, 32, 64, 128, 133)
     assert curve.accuracy.shape == curve.log_loss.shape == (3, 5, 2)
