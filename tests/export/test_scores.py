@@ -55,13 +55,13 @@ def scored(database, model, rows, **settings):
 
 ROLES = {"code": "categorical"}
 MODELS = {
-    "naive": lambda: bk.NaiveBayes(roles=ROLES),
+    "naive": lambda: bk.NaiveBayes(numeric="gaussian", roles=ROLES),
     "no smoothing": lambda: bk.NaiveBayes(roles=ROLES, smoothing=0, numeric="histogram", cuts=[0.5, 1.0, 2.5]),
     "missing is a value": lambda: bk.NaiveBayes(
         roles=ROLES, missing="value", unseen="smooth", numeric="histogram", cuts=40, temperature=1.7
     ),
-    "one variance": lambda: bk.NaiveBayes(roles=ROLES, variance="feature", prior="uniform"),
-    "exponents": lambda: bk.DiscriminativeWeights(bk.NaiveBayes(roles=ROLES)),
+    "one variance": lambda: bk.NaiveBayes(numeric="gaussian", roles=ROLES, variance="feature", prior="uniform"),
+    "exponents": lambda: bk.DiscriminativeWeights(bk.NaiveBayes(numeric="gaussian", roles=ROLES)),
     "tan": lambda: bk.TAN(roles=ROLES),
     "k-dependence": lambda: bk.KDB(k=2, roles={**ROLES, "place": "ignore"}),
     "logistic": lambda: bk.LogisticRegression(roles=ROLES),
