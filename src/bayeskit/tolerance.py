@@ -112,3 +112,6 @@ LEAST_NUMBER = 1e-150
 
 POSITIVE = 1e-300
 """Replaces 0 in a denominator whose numerator is 0 too."""
+
+STEP_GAIN = 1e-5
+"""The fit of the weights of text evidence ends when a step lowers the loss by less than this share."""

@@ -49,7 +49,7 @@ from bayeskit.data.text.word_list import take_ranges
 from bayeskit.data.vocabulary import Value
 from bayeskit.estimate.word_weights import cosine_normalized, document_of_cell, document_parts, sums_by_document
 from bayeskit.threads import one_blas_thread
-from bayeskit.tolerance import GONE, LEAST_SHARE, NO_INFORMATION, POSITIVE
+from bayeskit.tolerance import GONE, LEAST_SHARE, NO_INFORMATION, POSITIVE, STEP_GAIN
 from bayeskit.typing import Array, Bools, Bytes, Floats, Ints, Singles
 
 # Bands of document frequency, and the features of a document: one for each band, and Σ ln(tf) λ.
@@ -58,8 +58,6 @@ FEATURES = BANDS + 1
 # Penalty on the weights of bands and repetition and on the bias, and the factor on that of θ₀.
 PENALTY, FIRST_PENALTY = 10.0, 0.001
 STEPS = 60
-# Relative gain of a step below which the fit of the weights ends.
-CONVERGED = 1e-5
 # Candidates within this log loss of the best are equally good; the simplest of them is taken.
 AS_GOOD = 1e-4
 # Most numbers held as features; of more documents, evenly spaced ones are taken.
@@ -292,7 +290,7 @@ def _fit_candidate(
     if near is not None and near.scaled is not None:
         start = near.scaled
     with one_blas_thread():
-        v = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": STEPS, "ftol": CONVERGED}).x
+        v = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": STEPS, "ftol": STEP_GAIN}).x
     bias = v[n_features + 1 :]
     left_out = kernels.softmax_loss(features, scale, importance, effective(v), d.log_prior + bias, labels, n_threads)[0]
     theta = v[: n_features + 1] * unit
