@@ -207,20 +207,22 @@ def page(table: dict[str, dict[str, list[float]]], official: dict[str, list[floa
         "",
         "What was looked at. The recipe of forests, line, exponents and boosting comes from a trial that compared",
         "about a hundred settings on the test folds of these sets: the figures of `BayesClassifier` are a little",
-        "optimistic by it. Its settings were taken as they were, but for what was decided on training parts: when",
-        "members are needed, 8 members and 16 chains on small sets too, and by how much new rows are surer than",
-        "rows left out (on the training part of the first fold, whose rows other folds test); when the line has",
-        "converged, and that three classes divide a boosted tree, was decided by no comparison. While it was",
-        "built, the first folds of labor, glass, car and satimage were seen once, 34 sets in a run that was",
-        "stopped, all in one before calibration errors were taken of all folds together (means of folds: 0.0604 of",
-        "48 sets), and all in one before boosting (0.8893 / 0.2861, calibration error 0.0339), whose missed bars",
-        "are why boosting was built; no setting was chosen by them. With boosting all were seen once before this",
-        "run, and only speed was worked on since (probabilities agree to 2e-15). Of the first edition, one choice",
-        "(half of the members' orders of columns are the reverse of another's) was made with a look at the test",
-        "folds of 12 sets. Default boosting is overconfident where a class is rare, and a few such sets drive its",
-        "mean log loss: read the medians and the wins. The calibration error of a few hundred rows is never 0: the",
-        "line below it is what the same probabilities would have on average if all were right, of classes drawn by",
-        f"them {DRAWS} times.",
+        "optimistic by it. Since then all was decided on training parts: when members are needed, 8 members and 16",
+        "chains, by how much new rows are surer than rows left out, the boosted forest, how it is pooled and where",
+        "it is left out, and which columns of many values tell nothing. All test folds were seen once in a run",
+        "before boosting (0.8893 / 0.2861), with boosting (0.8897 / 0.2827), and in this run, with the boosted",
+        "forest. Between the last two, the treatment of repeated rows, weights, wide tables and columns of many",
+        "values has changed; labor, parity5+5 and lymphography lost most, and no setting was chosen by that. letter",
+        "was seen twice: the boosted forest, which gained nothing on its training part (0.1025 on the test fold),",
+        "took half of its time and is left out with more than 20 classes. Of the first edition, one choice (half of",
+        "the members' orders of columns are the reverse of another's) was made with a look at the test folds of 12",
+        "sets. Default boosting is overconfident where a class is rare, and a few such sets drive its mean log loss:",
+        "read the medians and the wins. The calibration error of a few hundred rows is never 0: the line below it is",
+        "what the same probabilities would have on average if all were right, of classes drawn by them",
+        f"{DRAWS} times.",
+        "CatBoost and EBM are in the script and were not run here: the smallest set, of 57 rows, takes EBM 16 s.",
+        "The machine was shared while this ran. By turns, on 15 of the sets, fits of `BayesClassifier` take 1.36 times",
+        "the CPU of LightGBM's.",
         "Seconds of `BayesClassifier` are of what prediction needs: `left_out_` and `importance_` are measured when",
         "they are first asked for, and are not among them.",
         f"Machine: {platform.machine()}, {os.cpu_count()} cores. Date: {date.today()}.",
@@ -290,7 +292,14 @@ def _worth() -> list[str]:
     ]
     for name, (accuracy, loss, seconds) in json.loads(PARTS.read_text()).items():
         lines.append(f"| {name} | {accuracy:.4f} | {loss:.4f} | {seconds:.1f} |")
-    return [*lines, ""]
+    return [
+        *lines,
+        "",
+        "The boosted forest is for 11 of these sets. On 1,000 to 4,000 rows of the training parts of 13 sets, judged",
+        "on up to 4,000 other rows of the training part (19 sizes, two draws each), it lowers the mean log loss from",
+        "0.2589 to 0.2554 (standard error of the gain 0.0017, over the sizes).",
+        "",
+    ]
 
 
 def _rows(table: dict[str, dict[str, list[float]]]) -> list[str]:
