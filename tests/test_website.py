@@ -1,13 +1,14 @@
 """What the site and the notebooks are made of, without building them."""
 
 import re
+from xml.dom import minidom
 
 import pytest
 
 import bayeskit as bk
 from bayeskit.report.play import LESSONS
 from scripts.website import build, reference
-from scripts.website.formulas import set_formula
+from scripts.website.formulas import mathml, set_formula
 from scripts.website.index import DOCS, contents
 
 if not DOCS.exists():
@@ -16,11 +17,14 @@ if not DOCS.exists():
 
 @pytest.mark.slow
 def test_every_public_name_has_its_docstring_on_a_page_of_the_site():
-    pages = "\n".join(reference.pages().values())
-    headings = set(re.findall(r"^## (\S+)$", pages, re.MULTILINE))
+    made = reference.pages()
+    pages = "\n".join(made.values())
+    headings = set(re.findall(r"^##? (\S+)$", pages, re.MULTILINE))
     named = {name for name in bk.__all__ if not isinstance(getattr(bk, name), (str, type(bk)))}
     assert named - headings == set()
-    assert "### NaiveBayes.diagnose" in pages or "[`diagnose`](methods.md#diagnose)" in pages
+    assert {f"reference/{name}.md" for name in named if isinstance(getattr(bk, name), type)} <= set(made)
+    assert "[`partial_fit`](methods.md#partial_fit)" in made["reference/NaiveBayes.md"]
+    assert "Examples in [1. Learning as Bayes' rule](../course/01-bayes-rule.md)" in made["reference/Hypotheses.md"]
     assert set(re.findall(r"\(methods\.md#(\w+)\)", pages)) <= headings
 
 
@@ -35,6 +39,8 @@ smoothing: a number, or ``MLE()``;
     more of it.
 prior, ties,
 cuts: as elsewhere.
+alpha : float, default=1.0
+    A pseudo-count.
 
 >>> 1 + 1
 2
@@ -51,6 +57,8 @@ cuts: as elsewhere.
     more of it.
 - **prior, ties,
 cuts**: as elsewhere.
+- **alpha** (float, default=1.0):
+    A pseudo-count.
 
 ```pycon
 >>> 1 + 1
@@ -64,23 +72,40 @@ def test_indented_lines_are_formulas_and_code_stays_code():
     text = "So\n\n    a = b\n\n    c = d\n\nand [there](../SECURITY.md#x):\n\n"
     text += "```\n\n    code\n```\n- item\n\n    more of it\n"
     made = build.for_sphinx(text)
-    table = '<table class="formula"><tr><td>a = b</td></tr><tr><td>c = d</td></tr></table>'
-    assert f"So\n\n{table}\n\nand [there](SECURITY.md#x)" in made
+    table = r'<table class="formula"><tr><td><math>.*</math></td></tr><tr><td><math>.*</math></td></tr></table>'
+    assert re.search(rf"So\n\n{table}\n\nand \[there\]\(SECURITY.md#x\)", made)
     assert "```\n\n    code\n```\n- item\n\n    more of it\n" in made
 
 
 @pytest.mark.parametrize(
     ("line", "made"),
     [
-        ("P(x_n | c) = n_vc / N_c", "P(x<sub>n</sub> | c) = n<sub>vc</sub> / N<sub>c</sub>"),
-        ("Π_{w in d} p_cw", "Π<sub>w in d</sub> p<sub>cw</sub>"),
-        ("θ_cw^f_w · 2^n", "θ<sub>cw</sub><sup>f<sub>w</sub></sup> · 2<sup>n</sup>"),
-        ("(1 − θ)^(b − 1)", "(1 − θ)<sup>b − 1</sup>"),
-        ("p < r", "p &lt; r"),
+        ("x_n", "<msub><mi>x</mi><mi>n</mi></msub>"),
+        ("θ_cw", "<msub><mi>θ</mi><mrow><mi>c</mi><mi>w</mi></mrow></msub>"),
+        ("Π_i y²", "<munder><mo>Π</mo><mi>i</mi></munder> <msup><mi>y</mi><mn>2</mn></msup>"),
+        ("a · b / (c + d)", "<mfrac><mrow>a · b</mrow><mrow>c + d</mrow></mfrac>"),
+        ("a / b · c / d", "<mfrac>ab</mfrac> · <mfrac>cd</mfrac>"),
+        ("a · c / Σ_k k", "<mfrac><mrow>a · c</mrow><mrow><munder>Σk</munder> k</mrow></mfrac>"),
+        ("a + b / c", "a + <mfrac>bc</mfrac>"),
+        ("√(2 π)", "<msqrt><mn>2</mn> <mi>π</mi></msqrt>"),
+        ("p < r", "<mi>p</mi> <mo>&lt;</mo> <mi>r</mi>"),
     ],
 )
-def test_formulas_have_indices_and_exponents(line, made):
-    assert set_formula([line]) == f'<table class="formula"><tr><td>{made}</td></tr></table>'
+def test_formulas_become_mathml(line, made):
+    def bare(text):
+        return re.sub(r"\s+|</?m[io]>", "", text)
+
+    assert bare(mathml(line)) == bare(made)
+
+
+def test_the_formulas_of_all_pages_are_well_formed():
+    for page in DOCS.rglob("*.md"):
+        for table in re.findall(r'<table class="formula">.*?</table>', build.for_sphinx(page.read_text("utf-8"))):
+            minidom.parseString(table.replace("&nbsp;", " "))
+
+
+def test_remarks_stay_text():
+    assert "<td>its highest point</td>" in set_formula(["MAP = a / b       its highest point"])
 
 
 def test_a_table_of_contents_names_pages_without_their_ending():

@@ -3,6 +3,7 @@
 python -m scripts.website.build
 """
 
+import html
 import re
 import shutil
 import subprocess
@@ -30,13 +31,24 @@ def main() -> None:
     for path, text in made.items():
         (SOURCE / path).parent.mkdir(exist_ok=True)
         (SOURCE / path).write_text(text, "utf-8")
+    names = [path.removeprefix("reference/").removesuffix(".md") for path in made if path[10].isupper()]
     for page in SOURCE.rglob("*.md"):
-        page.write_text(for_sphinx(page.read_text("utf-8")), "utf-8")
+        text = for_sphinx(page.read_text("utf-8"))
+        if page.parent.name != "history" and page.name not in ("api.md", *OUTSIDE):
+            folder = {SOURCE: "reference/", SOURCE / "reference": ""}.get(page.parent, "../reference/")
+            text = reference.linked(text, folder, [name for name in names if f"`{name}`" in text])
+        page.write_text(text, "utf-8")
+    api = SOURCE / "api.md"  # its first table lists the names
+    row = re.compile(rf"^\| `({'|'.join(names)})` \|", re.MULTILINE)
+    api.write_text(row.sub(r"| [`\1`](reference/\1.md) |", api.read_text("utf-8")), "utf-8")
+    parts = {path: text for path, text in made.items() if not path[10].isupper()}
+    gallery = SOURCE / "gallery.md"
+    gallery.write_text(with_thumbnails(gallery.read_text("utf-8")), "utf-8")
     for page in (SOURCE / "history").glob("*.md"):  # in no list of pages
         page.write_text("---\norphan: true\n---\n\n" + page.read_text("utf-8"), "utf-8")
     add(SOURCE / "index.md", *(contents(pages, heading) for heading, pages in listed().items()))
     add(SOURCE / "course" / "index.md", contents(chapters()))
-    add(SOURCE / "api.md", "\n## With their docstrings\n\n", links(made), contents([*made]))
+    add(SOURCE / "api.md", "\n## With their docstrings\n\n", links(parts), contents([*parts]))
     command = [sys.executable, "-m", "sphinx", "--fail-on-warning", "--keep-going", "--quiet", "--jobs", "2"]
     folders = ["-c", str(Path(__file__).parent), "-d", str(PARSED), str(SOURCE), str(SITE)]
     done = subprocess.run([*command, *folders], check=False)
@@ -71,6 +83,20 @@ def frame(name: str) -> str:
     """A teaching page inside a chapter."""
     look = 'width="100%" height="820" style="border:1px solid #8886;border-radius:12px" loading="lazy"'
     return f'\n\n<iframe src="../play/{name}.html" title="{LESSONS[name].title}" {look}></iframe>'
+
+
+def with_thumbnails(text: str) -> str:
+    """A grid of small pictures above the first section of the gallery, each a link to the picture with its lines."""
+    pictures = re.findall(r"^!\[(.*?)\]\((.*?)\)$", text, re.MULTILINE)
+    for words, file in pictures:
+        text = text.replace(f"![{words}]({file})", f"({Path(file).stem.replace('_', '-')})=\n\n![{words}]({file})")
+    grid = "".join(
+        f'<a href="#{Path(file).stem.replace("_", "-")}">'
+        f'<img src="_images/{Path(file).name}" alt="{html.escape(words)}" loading="lazy"></a>'
+        for words, file in pictures
+    )
+    head, _, rest = text.partition("\n## ")
+    return f'{head}\n<div class="thumbnails">{grid}</div>\n\n## {rest}'
 
 
 def in_list(lines: list[str]) -> bool:
