@@ -303,3 +303,27 @@ def test_what_documents_say_and_the_prior_sum_to_the_joint(recipe, prior):
     assert np.isfinite(model.document_log_likelihood(["fine day", "grey", ""])).all()
     assert np.isfinite(model.score_samples(["fine day", "grey", ""])).all()
     assert not hasattr(bk.TextClassifier("complement"), "predict_column_log_proba")
+
+
+def test_an_exercise_leaves_out_what_its_key_holds():
+    work = bk.NaiveBayes().fit(load_worked_example("tennis"), "play").work(DAY)
+    solved = str(work.exercise(blank=1))
+    for seed in range(5):
+        exercise = work.exercise(blank=6, random_state=seed)
+        filled = str(exercise)
+        for number, answer in enumerate(exercise.answers, start=1):
+            filled = filled.replace(f"({number}) ______", answer)
+        one = work.exercise(blank=1)
+        assert filled == solved.replace("(1) ______", one.answers[0])
+        assert exercise.key.splitlines() == [f"({i}) {answer}" for i, answer in enumerate(exercise.answers, start=1)]
+    assert len({str(work.exercise(6, seed)) for seed in range(5)}) > 1
+    everything = work.exercise()
+    assert len(everything.answers) == 2 * (1 + 4 + 1) + 2
+    assert "0." not in str(everything)
+
+
+@pytest.mark.parametrize("blank", [0, 15, 2.5, "all"])
+def test_a_number_of_gaps_that_the_work_does_not_have_is_refused(blank):
+    work = bk.NaiveBayes().fit(load_worked_example("tennis"), "play").work(DAY)
+    with pytest.raises(bk.BayesError, match="blank"):
+        work.exercise(blank=blank)

@@ -28,6 +28,7 @@ from bayeskit.estimate.formulas import (
     short,
     superscript,
 )
+from bayeskit.settings import check_whole_number
 from bayeskit.tables import Figure, Grid, Readable, Sheet
 from bayeskit.typing import Floats
 from bayeskit.undecidable import Impossible
@@ -90,6 +91,24 @@ class WorkedPosterior(Readable):
 
 
 @dataclass(frozen=True, repr=False)
+class Exercise(Readable):
+    """A worked posterior with numbered gaps: ``answers`` holds what belongs in them, in order."""
+
+    question: Sheet
+    answers: tuple[str, ...]
+
+    @property
+    def sheet(self) -> Sheet:
+        """Return the sheet for the student."""
+        return self.question
+
+    @property
+    def key(self) -> str:
+        """Return the answer key, one line for each gap."""
+        return "\n".join(f"({i}) {answer}" for i, answer in enumerate(self.answers, start=1))
+
+
+@dataclass(frozen=True, repr=False)
 class Work(WorkedPosterior, Drawable):
     """Posterior of one row, worked by hand.
 
@@ -130,6 +149,64 @@ class Work(WorkedPosterior, Drawable):
             parts.append(lines)
         parts.append(self._shares_latex())
         return _aligned(parts)
+
+    def exercise(self, blank: int | None = None, random_state: int = 0) -> Exercise:
+        """Return the work as an exercise with gaps to fill in, and its answer key.
+
+        Parameters
+        ----------
+        blank : int, optional
+            Number of gaps, drawn among the factors, the products and the posterior; None leaves all of them out.
+        random_state : int, default=0
+            Seed of the draw: another seed makes another exercise from the same row.
+
+        Returns
+        -------
+        Exercise
+            ``print(exercise)`` is the sheet for the student, ``print(exercise.key)`` that for the teacher.
+
+        Examples
+        --------
+        >>> from bayeskit import NaiveBayes
+        >>> model = NaiveBayes(smoothing=0).fit({"sky": ["sun", "sun", "rain"]}, ["yes", "no", "no"])
+        >>> exercise = model.work({"sky": "sun"}).exercise(blank=2, random_state=1)
+        >>> print(exercise)
+        class given sky sun
+        <BLANKLINE>
+        class no         value
+        P(no)            2/3 = 0.666667
+        P(sky sun | no)  1/2 = 0.5
+        product: 0.333333
+        <BLANKLINE>
+        class yes         value
+        P(yes)            (1) ______
+        P(sky sun | yes)  (2) ______
+        product: 0.333333
+        <BLANKLINE>
+        P(no | x) = 0.5
+        P(yes | x) = 0.5
+        >>> print(exercise.key)
+        (1) 1/3 = 0.333333
+        (2) 1/1 = 1
+        """
+        solutions: list[str] = []
+        for label, log_p in zip(self.classes, self.log_joint, strict=True):
+            solutions += [f"{factor.text} = {probability(factor.log_p)}" for factor in self.product(label)]
+            solutions.append(probability(log_p))
+        solutions += [] if self.undecidable else [short(p) for p in self.posterior]
+        n_gaps = len(solutions) if blank is None else blank
+        check_whole_number("blank", n_gaps, 1, len(solutions))
+        gaps = sorted(np.random.default_rng(random_state).choice(len(solutions), n_gaps, replace=False).tolist())
+        numbers = {gap: f"({i}) ______" for i, gap in enumerate(gaps, start=1)}
+        shown = iter([numbers.get(i, solution) for i, solution in enumerate(solutions)])
+        parts: list[str | Grid] = []
+        for i, label in enumerate(self.classes):
+            names = [f"P({label})", *(_symbol(factor, label, i) for factor in self.factors)]
+            parts += ["", Grid({f"{self.target} {label}": names, "value": [next(shown) for _ in names]})]
+            parts.append(f"product: {next(shown)}")
+        parts += ["", *(f"P({label} | x) = {value}" for label, value in zip(self.classes, shown, strict=False))]
+        key = tuple(solutions[gap] for gap in gaps)
+        return Exercise(Sheet(self._cells(self.factors), tuple(parts)), key)
 
     @property
     def sheet(self) -> Sheet:
