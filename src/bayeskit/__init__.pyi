@@ -44,6 +44,8 @@ from .evaluate.compare import Duel as Duel
 from .evaluate.compare import compare as compare
 from .evaluate.cross_validation import cross_validate as cross_validate
 from .evaluate.diagnosis import Diagnosis as Diagnosis
+from .evaluate.drift import DriftReport as DriftReport
+from .evaluate.drift import drift as drift
 from .evaluate.evaluation import Evaluation as Evaluation
 from .evaluate.learning_curve import LearningCurve as LearningCurve
 from .evaluate.learning_curve import generative_vs_discriminative as generative_vs_discriminative

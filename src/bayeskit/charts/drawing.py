@@ -37,6 +37,7 @@ PICTURES = {
     "LiftCurve": "scores.lift_chart",
     "Reliability": "scores.reliability_chart",
     "BrierParts": "scores.brier_chart",
+    "DriftReport": "scores.drift_chart",
     "LearningCurve": "scores.learning_chart",
     "Comparison": "scores.comparison_chart",
     "Diagnosis": "graphs.diagnosis_chart",

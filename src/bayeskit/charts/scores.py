@@ -18,6 +18,7 @@ from bayeskit.tolerance import TIE
 if TYPE_CHECKING:
     from bayeskit.decisions import Costs, Decisions
     from bayeskit.evaluate.compare import Comparison
+    from bayeskit.evaluate.drift import DriftReport
     from bayeskit.evaluate.evaluation import Evaluation
     from bayeskit.evaluate.learning_curve import LearningCurve
     from bayeskit.evaluate.ranking_curves import LiftCurve, PrecisionRecall, RocCurve
@@ -54,6 +55,23 @@ def loss_importance_chart(record: LossImportance) -> Any:
         "log loss (nats)",
         form=".3f",
         remark=f"{more:,} less important columns are not drawn" if more > 0 else "",
+    )
+
+
+def drift_chart(record: DriftReport) -> Any:
+    """Draw the population stability index of each column."""
+    if not record.columns:
+        raise BayesError("there are no columns: there is nothing to draw")
+    first = record.columns[:MOST]
+    more = len(record.columns) - len(first)
+    return bars(
+        [c.column for c in first],
+        [c.psi for c in first],
+        f"Drift of {record.rows:,} rows",
+        "population stability index",
+        form=".3f",
+        remark=f"{more:,} columns that differ less are not drawn" if more else "",
+        tips={"verdict": ["drifted" if c.has_drifted else "" for c in first]},
     )
 
 

@@ -20,8 +20,8 @@ from bayeskit.printable import printable
 from bayeskit.storage.files import hide_secrets
 
 COMMANDS = (
-    "fit", "predict", "rank", "tag", "topics", "evaluate", "compare", "diagnose", "explain", "inspect", "ask", "learn",
-    "learn-network", "forget", "merge", "export", "page", "report", "play", "serve", "demo",
+    "fit", "predict", "rank", "tag", "topics", "evaluate", "compare", "drift", "diagnose", "explain", "inspect", "ask",
+    "learn", "learn-network", "forget", "merge", "export", "page", "report", "play", "serve", "demo",
 )  # fmt: skip
 """Modules of ``cli.commands`` (with ``_`` for ``-``), each with a function ``command``, in the order of the help."""
 
