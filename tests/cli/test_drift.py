@@ -40,3 +40,12 @@ def test_a_picture(drifting, here):
     pytest.importorskip("altair", reason="altair is in the extra charts")
     drifting("drift", "birds.bayes", "kilograms.csv", "--plot", "drift.svg")
     assert "population stability index" in (here / "drift.svg").read_text()
+
+
+def test_evaluation_fails_beyond_a_limit(bayes):
+    bayes("fit", "half.csv", "-t", "species", "-o", "birds.bayes", "--no-scores", "--role", "year=ignore")
+    bayes("evaluate", "birds.bayes", "rest.csv", "--fail-if", "accuracy < 0.5", "--fail-if", "log_loss > 3")
+    failed = bayes("evaluate", "birds.bayes", "rest.csv", "--fail-if", "log_loss>0.0001", "--json", code=1)
+    assert failed.err.strip() == "bayes: log_loss>0.0001"
+    assert failed.json["evaluations"][0]["log_loss"] > 0.0001
+    assert "no limit such as" in bayes("evaluate", "birds.bayes", "rest.csv", "--fail-if", "luck > 3", code=2).err

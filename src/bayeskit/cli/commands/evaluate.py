@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import sys
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -30,6 +33,9 @@ def command(
     drop_unlabeled: bool = opt.DROP_UNLABELED,
     weight: str | None = opt.WEIGHT,
     group: str | None = opt.GROUP,
+    fail_if: list[str] = option(
+        "--fail-if", "LIMIT", "Exit with 1 if a score is beyond a limit, such as 'log_loss > 0.3'; may be repeated.", []
+    ),
     plot: str | None = PLOT,
     json: bool = opt.JSON,
 ) -> None:
@@ -45,6 +51,7 @@ def command(
     Examples:
       bayes evaluate birds.bayes birds.csv --folds 10
       bayes evaluate birds.bayes tomorrow.csv --plot scores.svg
+      bayes evaluate birds.bayes tomorrow.csv --fail-if 'accuracy < 0.9'
     """
     from bayeskit.cli import summary
     from bayeskit.cli.console import Page
@@ -56,6 +63,7 @@ def command(
     method = "leave-one-out" if leave_one_out else "held-out" if held_out else "auto"
     if group is not None and folds is None:
         raise typer.BadParameter("keeps rows in one fold: add --folds", param_hint="--group")
+    limits = [_parse_limit(text) for text in fail_if]
     page = Page(json)
     check_plot(plot, (model, *data))
     fitted = load_classifier(model)
@@ -88,6 +96,34 @@ def command(
         for by_class, auc in zip(scores["by_class"], of_classes, strict=True):
             by_class["auc"] = auc
     page.json({"model": model, "data": source.name, "target": target, "evaluations": records})
+    beyond = [limit for limit in limits if any(limit.holds(getattr(one, limit.score)) for one in evaluations)]
+    for limit in beyond:
+        print(f"bayes: {limit.text}", file=sys.stderr)
+    if beyond:
+        raise typer.Exit(1)
+
+
+@dataclass(frozen=True)
+class _Limit:
+    """A limit of a score: ``text`` as it was given, and its parts."""
+
+    text: str
+    score: str
+    is_upper: bool
+    bound: float
+
+    def holds(self, value: float) -> bool:
+        """Return True if the value is beyond the limit."""
+        return value > self.bound if self.is_upper else value < self.bound
+
+
+def _parse_limit(text: str) -> _Limit:
+    """Parse a limit such as ``log_loss > 0.3``."""
+    found = re.fullmatch(r"\s*(accuracy|log_loss|brier)\s*([<>])\s*(\d*\.?\d+)\s*", text)
+    if found is None:
+        hint = "'log_loss > 0.3', 'accuracy < 0.9' or 'brier > 0.2'"
+        raise typer.BadParameter(f"{text!r} is no limit such as {hint}", param_hint="--fail-if")
+    return _Limit(text.strip(), found[1], found[2] == ">", float(found[3]))
 
 
 def _show(
