@@ -47,7 +47,7 @@ def main() -> None:
     for page in (SOURCE / "history").glob("*.md"):  # in no list of pages
         page.write_text("---\norphan: true\n---\n\n" + page.read_text("utf-8"), "utf-8")
     add(SOURCE / "index.md", *(contents(pages, heading) for heading, pages in listed().items()))
-    add(SOURCE / "course" / "index.md", contents(chapters()))
+    add(SOURCE / "course" / "index.md", contents([*chapters(), "teaching.md"]))
     add(SOURCE / "api.md", "\n## With their docstrings\n\n", links(parts), contents([*parts]))
     command = [sys.executable, "-m", "sphinx", "--fail-on-warning", "--keep-going", "--quiet", "--jobs", "2"]
     folders = ["-c", str(Path(__file__).parent), "-d", str(PARSED), str(SOURCE), str(SITE)]
