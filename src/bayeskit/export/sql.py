@@ -148,6 +148,11 @@ class _QueryBuilder:
 
     def _step(self, alias: str, select: Node) -> str:
         alias = self.prefix + alias
+        if self.dialect.columns is not None and (n := len(select.expressions)) > self.dialect.columns:
+            raise BayesError(
+                f"the query has a step of {n:,} columns, and {self.dialect.title} takes {self.dialect.columns:,}",
+                hint="fit on fewer columns or classes, or score in bayeskit or another database",
+            )
         self.steps.append((alias, (), select))
         return alias
 
@@ -263,7 +268,7 @@ class _QueryBuilder:
         n = len(self.form.classes)
         columns = _passed_on(self._passed(parts))
         scores = [cell(f"z{c}") for c in range(n)]
-        best = scores[0] if n == 1 else syntax.called(self.dialect.greatest, *scores)
+        best = self.dialect.largest(scores)
         columns.append(syntax.named(syntax.case([(syntax.is_null(cell("z0")), syntax.null())], best), "m"))
         return self._step("best", self._joined(columns, last, ()))
 
@@ -324,7 +329,7 @@ class _QueryBuilder:
         for c in range(n):
             is_predicted = syntax.compared(cell("a"), "=", syntax.integer(c))
             others.append(syntax.case([(is_predicted, self.dialect.minus_infinity())], cell(f"z{c}")))
-        best = syntax.called(self.dialect.greatest, *others)
+        best = self.dialect.largest(others)
         branches = []
         for c in range(n):
             is_best = syntax.compared(cell(f"z{c}"), "=", best.copy())

@@ -122,8 +122,7 @@ class CellReader:
             sizes = self.sizes
             if self.dialect.name == "sqlite":  # where the greatest of several is NULL if one is
                 sizes = [syntax.first_known(size, syntax.number(0.0)) for size in sizes]
-            largest = sizes[0] if len(sizes) == 1 else syntax.called(self.dialect.greatest, *sizes)
-            conditions.append(syntax.compared(largest, ">", syntax.number(LARGEST)))
+            conditions.append(syntax.compared(self.dialect.largest(sizes), ">", syntax.number(LARGEST)))
         return syntax.any_of(conditions) if conditions else None
 
     def _named(self, column: str, kind: str, make: Callable[[], Node]) -> str:
@@ -204,7 +203,7 @@ class Lookup:
 
     def body(self, dialect: Dialect) -> Node:
         """Return the table as SQL."""
-        return self._lists(dialect) if dialect.unnests else self._rows(dialect)
+        return self._lists(dialect) if dialect.lists else self._rows(dialect)
 
     def _rows(self, dialect: Dialect) -> Node:
         columns = [[_key(value, key.kind, dialect) for value in key.values] for key in self.keys.values()]
@@ -212,9 +211,11 @@ class Lookup:
         return exp.Values(expressions=[exp.Tuple(expressions=list(row)) for row in zip(*columns, strict=True)])
 
     def _lists(self, dialect: Dialect) -> Node:
-        """Return columns as unnested lists, which are parsed much faster than rows."""
+        """Return columns as unnested lists."""
         columns = [_keys_in_a_list(key, dialect) for key in self.keys.values()]
-        columns += [_numbers_in_a_list(map(repr, scores.tolist()), "double[]") for scores in self.scores.values()]
+        columns += [
+            _numbers_in_a_list(map(repr, scores.tolist()), "double[]", dialect) for scores in self.scores.values()
+        ]
         return exp.Select(expressions=columns)
 
 
@@ -227,16 +228,18 @@ def _keys_in_a_list(key: LookupKey, dialect: Dialect) -> Node:
     if key.kind in ("integer", "float"):
         number = int if key.kind == "integer" else float
         fits = all(value is None or in_64_bits(value) for value in key.values)
-        kind = "double[]" if number is float else "bigint[]" if fits else "hugeint[]"
-        return _numbers_in_a_list(["NULL" if value is None else repr(number(value)) for value in key.values], kind)
+        kind = "double[]" if number is float else "bigint[]" if fits else f"{dialect.whole_numbers}[]"
+        digits = ["NULL" if value is None else repr(number(value)) for value in key.values]
+        return _numbers_in_a_list(digits, kind, dialect)
     if key.kind == "text":
         texts = [syntax.null() if value is None else syntax.text(str(value), dialect) for value in key.values]
-        return dialect.text(syntax.called("UNNEST", exp.Array(expressions=texts)))
+        return dialect.text(syntax.called("UNNEST", syntax.cast(exp.Array(expressions=texts), "text[]")))
     return syntax.called("UNNEST", exp.Array(expressions=[_key(value, key.kind, dialect) for value in key.values]))
 
 
-def _numbers_in_a_list(digits: Iterable[str], kind: str) -> Node:
-    return syntax.called("UNNEST", syntax.cast(exp.Literal.string(f"[{', '.join(digits)}]"), kind))
+def _numbers_in_a_list(digits: Iterable[str], kind: str, dialect: Dialect) -> Node:
+    written = dialect.lists[0] + ", ".join(digits) + dialect.lists[1]
+    return syntax.called("UNNEST", syntax.cast(exp.Literal.string(written), kind))
 
 
 def double_literal(x: float, dialect: Dialect) -> Node:

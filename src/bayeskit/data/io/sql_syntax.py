@@ -8,7 +8,7 @@ there is nothing in a name, a value or a model file that could end a literal.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -144,9 +144,19 @@ def cast(node: Node, to: str) -> Node:
     return exp.cast(node, to)
 
 
+TOGETHER = 50  # terms of a sum, arguments of a function: more are nested, as SQLite bounds both
+
+
 def total(terms: Iterable[Node]) -> Node:
-    """Return a + b + …."""
-    return reduce(lambda left, right: exp.Add(this=left, expression=right), terms)
+    """Return a + b + …; many terms as a sum of sums."""
+    return _nested(list(terms), lambda few: reduce(plus, few), _operand)
+
+
+def _nested(nodes: Sequence[Node], join: Callable[[Sequence[Node]], Node], inner: Callable[[Node], Node]) -> Node:
+    """Join some nodes at a time, and what they give in turn, so that no expression is deep or long."""
+    while len(nodes) > TOGETHER:
+        nodes = [inner(join(nodes[i : i + TOGETHER])) for i in range(0, len(nodes), TOGETHER)]
+    return join(nodes)
 
 
 def plus(left: Node, right: Node) -> Node:
@@ -211,7 +221,8 @@ def all_of(conditions: Sequence[Node]) -> Node:
 
 def any_of(conditions: Sequence[Node]) -> Node:
     """Return a OR b OR …."""
-    return reduce(lambda left, right: exp.Or(this=left, expression=right), map(_alone, conditions))
+    alone = list(map(_alone, conditions))
+    return _nested(alone, lambda few: reduce(lambda left, right: exp.Or(this=left, expression=right), few), _alone)
 
 
 def _alone(condition: Node) -> Node:
@@ -287,8 +298,13 @@ class Dialect:
         True if texts may contain NUL.
     fences : bool
         True if OFFSET 0 keeps a step from being merged into the next, so that it need not be materialized.
-    unnests : bool
-        True if a table inside a query is best written as lists, one per column.
+    lists : str
+        Brackets of lists, if a table inside a query is written as lists, one per column: these are parsed much faster
+        than rows.
+    whole_numbers : str
+        Type of whole numbers beyond 64 bits.
+    columns : int or None
+        Number of columns that one step may have, if there is a limit.
     joins_missing : bool
         True if a lookup table has a row for missing cells. DuckDB splits its batches at rows without a partner, so
         that ten joins would leave batches of a few rows.
@@ -310,11 +326,17 @@ class Dialect:
     escaped: str = ""
     nul_in_text: bool = True
     fences: bool = False
-    unnests: bool = False
+    lists: str = ""
+    whole_numbers: str = "numeric"
+    columns: int | None = None
     joins_missing: bool = False
     longest_name: int = 255
     folds_names: bool = True
     floats: tuple[str, ...] = ()
+
+    def largest(self, nodes: Sequence[Node]) -> Node:
+        """Return the largest of several numbers."""
+        return nodes[0] if len(nodes) == 1 else _nested(nodes, lambda few: called(self.greatest, *few), lambda one: one)
 
     def one_to_it(self, names: Iterable[str]) -> list[str]:
         """Return the first names that this database treats as one column; empty if all are distinct.
@@ -392,12 +414,15 @@ class Dialect:
 DIALECTS: dict[str, Dialect] = {
     dialect.name: dialect
     for dialect in (
-        Dialect("duckdb", "DuckDB", joins=100, unnests=True, joins_missing=True, floats=("DOUBLE", "FLOAT")),
+        Dialect(
+            "duckdb", "DuckDB", joins=100, joins_missing=True, floats=("DOUBLE", "FLOAT"), lists="[]",
+            whole_numbers="hugeint",
+        ),
         Dialect(
             "postgres", "PostgreSQL", materializes=True, nul_in_text=False, fences=True, longest_name=63,
-            folds_names=False, floats=("double precision", "real"),
+            folds_names=False, floats=("double precision", "real"), lists="{}", columns=1664,
         ),
-        Dialect("sqlite", "SQLite", character="CHAR", greatest="MAX", materializes=True, case_up_to=150),
+        Dialect("sqlite", "SQLite", character="CHAR", greatest="MAX", materializes=True, case_up_to=150, columns=2000),
         Dialect("spark", "Spark SQL", case_up_to=30, escaped="'$", floats=("double", "float")),
     )
 }  # fmt: skip
