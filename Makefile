@@ -71,8 +71,8 @@ browser: ## Debian's Chromium, which tests open pages in; without it they are sk
 	scripts/browser
 
 services: $(STAMP) ## what engines are tested on: Java, PostgreSQL, Spark, Dask; without them those tests are skipped
-	scripts/services install
 	$(BIN)/python -m pip install --quiet --group services
+	scripts/services install
 
 # The core once more with a sanitizer in it, beside the one in use. Debug: no NDEBUG, so that assertions hold.
 $(WATCHED)/.installed: $(STAMP) $(NATIVE)

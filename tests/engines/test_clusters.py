@@ -77,6 +77,22 @@ def test_a_frame_is_scored_where_it_is(frame):
     assert here(model.predict(frame))["predicted"].to_pylist() == model.predict(whole).tolist()
 
 
+def test_the_accuracy_of_a_frame_is_counted_where_it_is(frame):
+    model = bk.NaiveBayes(roles={"id": "ignore"}).fit(frame, "play", sample_weight="days")
+    whole = pa.concat_tables(PARTS)
+    assert model.score(frame, "play") == pytest.approx(model.score(whole, "play"), abs=1e-12)
+    weighted = model.score(frame, "play", sample_weight="days")
+    assert weighted == pytest.approx(model.score(whole, "play", sample_weight="days"), abs=1e-12)
+
+
+def test_labels_beside_a_frame_are_refused_with_the_name_to_pass(frame):
+    for labels in (frame["play"], ["no"] * 60):
+        with pytest.raises(bk.BayesError, match="y= of a frame of a cluster is the name of one of its columns"):
+            bk.NaiveBayes(**SETTINGS).fit(frame, labels)
+    with pytest.raises(bk.BayesError, match="sample_weight= of a frame of a cluster is the name"):
+        bk.NaiveBayes(**SETTINGS).fit(frame, "play", sample_weight=frame["days"])
+
+
 def test_a_frame_is_explained_where_it_is(frame):
     model = bk.NaiveBayes(**SETTINGS).fit(frame, "play")
     explained = here(model.explain(frame))

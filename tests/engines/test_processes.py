@@ -50,7 +50,7 @@ def test_a_worker_imports_what_counting_takes_and_no_model():
 def test_whoever_watches_hears_of_rows_and_bytes_until_all_are_read(engine, file):
     heard = []
     source = FileSource.of(file, "play").watched(heard.append)
-    bk.NaiveBayes().fit_source(source, engine=engine)
+    bk.NaiveBayes(numeric="gaussian").fit_source(source, engine=engine)
     counted = heard[1:]  # the first is of the look for advice
     assert [progress.rows for progress in counted] == sorted(progress.rows for progress in counted)
     assert (counted[-1].rows, counted[-1].bytes_read) == (60, counted[-1].bytes_total)
@@ -60,8 +60,8 @@ def test_whoever_watches_hears_of_rows_and_bytes_until_all_are_read(engine, file
 def test_a_part_whose_process_is_killed_is_counted_by_another(file, what, monkeypatch, tmp_path_factory):
     tried = tmp_path_factory.mktemp("tried")
     monkeypatch.setattr(Processes, "count", with_trouble(Processes.count, tried, what))
-    model = bk.NaiveBayes().fit_source(file, "play", engine=Processes(2))
-    assert agree(model.tally_, bk.NaiveBayes().fit(file, "play").tally_)
+    model = bk.NaiveBayes(numeric="gaussian").fit_source(file, "play", engine=Processes(2))
+    assert agree(model.tally_, bk.NaiveBayes(numeric="gaussian").fit(file, "play").tally_)
     assert len(list(tried.iterdir())) == {"killed": 2, "slow": 1}[what]
 
 
@@ -123,3 +123,52 @@ def test_the_command_counts_on_processes(file, tmp_path):
     )
     assert "60 rows" in " ".join(told.stdout.split())
     assert agree(bk.load(tmp_path / "m.bayes").tally_, bk.NaiveBayes().fit(file, "play").tally_)
+
+
+def test_tallies_are_added_as_they_arrive_and_few_are_held(monkeypatch):
+    from bayeskit.data.schema import Categorical, Schema
+    from bayeskit.engines.records import Counted, MergeTree, Task
+    from bayeskit.tally.plan import Plan
+
+    rng = np.random.default_rng(0)
+    task = Task(Schema({"x": Categorical()}), Plan(families=["x"]))
+    tables = [{"x": rng.choice([*"abcd"], 5)} for _ in range(37)]
+    records = [task.count(i, bk.open_source(table, ["u", "v"] * 2 + ["u"])) for i, table in enumerate(tables)]
+    whole = Counted.merge(records)
+    for order in (range(37), reversed(range(37)), rng.permutation(37)):
+        tree = MergeTree()
+        held = []
+        for number in order:
+            tree.add(records[number])
+            held.append(len(tree._waiting))
+        merged = Counted.merge(tree.records())
+        assert merged.parts == whole.parts
+        assert merged.tally == whole.tally
+        if isinstance(order, range):
+            assert max(held) <= 6
+
+
+def test_a_worker_of_another_version_is_refused():
+    from bayeskit.data.schema import Categorical, Schema
+    from bayeskit.engines.records import Task
+    from bayeskit.tally.plan import Plan
+
+    task = Task(Schema({"x": Categorical()}), Plan(families=["x"]), version="0.0.1")
+    with pytest.raises(bk.BayesError, match=r"a worker has bayeskit .*, and this program 0\.0\.1"):
+        task.count(0, bk.open_source({"x": ["a"]}, ["u"]))
+
+
+@pytest.mark.parametrize("package", ["bayeskit", "pyarrow"])
+def test_spark_without_a_package_on_the_executors_names_it(package):
+    from bayeskit.engines.spark import lost_parts
+
+    missing = f"ModuleNotFoundError: No module named '{package}'"
+    error = lost_parts(
+        "Job aborted due to stage failure: Task 0 in stage 0.0 failed 4 times, most recent failure: Lost task 0.3 "
+        "(TID 3) (10.0.0.7 executor 1): org.apache.spark.api.python.PythonException: Traceback (most recent call last):"
+        f'\n  File "worker.py", line 193, in read_command\n    return self.loads(obj)\n{missing}\n\n'
+        "pyspark.serializers.SerializationError: Caused by Traceback (most recent call last):\n"
+        f"{missing}\n\n\tat org.apache.spark.api.python.Reader.run(Reader.scala:1)\n"
+    )
+    assert f"nothing was learned: ModuleNotFoundError: No module named '{package}'" in str(error)
+    assert f"install {package} in the Python of every executor" in error.hint

@@ -27,19 +27,19 @@ def check(model, rows, labels, dialect):
 def test_a_query_of_many_numbers_nests_sums_and_functions(dialect):
     rng = np.random.default_rng(0)
     rows = table_of({f"n{i}": rng.normal(size=12) for i in range(150)}, 12)
-    check(bk.NaiveBayes(), rows, ["u", "v", "w"] * 4, dialect)
+    check(bk.NaiveBayes(numeric="gaussian"), rows, ["u", "v", "w"] * 4, dialect)
 
 
 @pytest.mark.parametrize("dialect", ["duckdb", "postgres", "sqlite"])
 def test_a_query_of_many_classes_nests_functions(dialect):
     rows = table_of({"x": ["a", "b", "c"] * 100, "n": np.random.default_rng(0).normal(size=300)}, 300)
-    check(bk.NaiveBayes(), rows, [f"c{i:03}" for i in range(150)] * 2, dialect)
+    check(bk.NaiveBayes(numeric="gaussian"), rows, [f"c{i:03}" for i in range(150)] * 2, dialect)
 
 
 @pytest.mark.parametrize(("dialect", "most"), [("postgres", "1,664"), ("sqlite", "2,000")])
 def test_a_query_with_more_columns_than_a_database_takes_is_refused(dialect, most):
     rng = np.random.default_rng(0)
-    model = bk.NaiveBayes().fit({f"n{i}": rng.normal(size=8) for i in range(600)}, ["u", "v"] * 4)
+    model = bk.NaiveBayes(numeric="gaussian").fit({f"n{i}": rng.normal(size=8) for i in range(600)}, ["u", "v"] * 4)
     with pytest.raises(bk.BayesError, match=f"takes {most}") as refused:
         model.to_sql("wide", dialect=dialect, keys="key")
     assert "fewer columns" in refused.value.hint
@@ -47,7 +47,7 @@ def test_a_query_with_more_columns_than_a_database_takes_is_refused(dialect, mos
 
 def test_a_lookup_table_of_postgres_is_written_as_arrays():
     values = [f"v{i}" for i in range(500)]
-    model = bk.NaiveBayes().fit({"x": values * 2}, ["a"] * 500 + ["b"] * 500)
+    model = bk.NaiveBayes(numeric="gaussian").fit({"x": values * 2}, ["a"] * 500 + ["b"] * 500)
     query = model.to_sql("t", dialect="postgres", keys="key").query
     assert "VALUES" not in query
     assert len(query) < 40_000

@@ -195,6 +195,10 @@ def test_what_fails_while_it_is_written_leaves_the_old_file(tmp_path, monkeypatc
 
 
 def test_paths_that_lead_nowhere_are_told(tmp_path):
+    with pytest.raises(BadFile, match="no path on this machine: copy it to a file"):
+        bk.load("s3://bucket/birds.bayes")
+    with pytest.raises(bk.BayesError, match="no path on this machine: write a file and copy it"):
+        MODEL.save("s3://bucket/birds.bayes")
     with pytest.raises(BadFile, match="there is no file"):
         bk.load(tmp_path / "no.bayes")
     with pytest.raises(BadFile, match=r"is a folder: name a file in it"):

@@ -38,6 +38,14 @@ class Engine(Protocol):
 
 def open_on(engine: Engine | None, data: Any, labels: Any = None, weights: Any = None) -> Source:
     """Open data as a source of the given engine, or of the cluster of a frame."""
+    for given, setting in ((labels, "y"), (weights, "sample_weight")):
+        if given is not None and not isinstance(given, str) and is_cluster_frame(data):
+            name = str(getattr(given, "name", None) or "y")
+            raise BayesError(
+                f"{setting}= of a frame of a cluster is the name of one of its columns, not "
+                f"{with_article(type(given).__name__)}, whose rows have no order there",
+                hint=f"pass the whole frame and the name, as in fit(frame, {name!r})",
+            )
     if engine is None:
         return open_source(engine_of_frame(data).owns(data) if is_cluster_frame(data) else data, labels, weights)
     if not is_cluster_frame(data):

@@ -17,7 +17,7 @@ from typing import Any
 from bayeskit.data.io.files import Progress
 from bayeskit.data.source import Source
 from bayeskit.engines.engine import MAX_CATEGORIES
-from bayeskit.engines.records import Counted, Ledger, RemoteEngine, Task, part_name
+from bayeskit.engines.records import Counted, Ledger, MergeTree, RemoteEngine, Task, part_name
 from bayeskit.errors import BayesError, LostParts
 
 PARTS = 16  # for each process: the last ones end at about the same time, and a bar moves
@@ -67,13 +67,15 @@ class Processes(RemoteEngine):
 
 @dataclass
 class _PartQueue:
-    """The waiting parts, and the records of counted ones."""
+    """The waiting parts, and the tallies of counted ones."""
 
     task: Task
     parts: Sequence[Source]
     watch: Callable[[Progress], None] | None
-    records: list[Counted] = field(default_factory=list)
+    counted: MergeTree = field(default_factory=MergeTree)
     lock: Lock = field(default_factory=Lock)
+    n_counted: int = 0
+    rows_read: int = 0
     bytes_read: int = 0
 
     def done_by(self, workers: Sequence[_Worker]) -> list[Counted]:
@@ -85,26 +87,27 @@ class _PartQueue:
                 done, _ = wait(futures, return_when=FIRST_EXCEPTION)
                 failed = [future for future in done if future.exception() is not None]
             finally:
-                if len(self.records) < len(self.parts):
+                if self.n_counted < len(self.parts):
                     for _ in waiting:  # hands out no more
                         pass
                     for worker in workers:
                         worker.kill()
         for future in failed or futures:
             future.result()
-        return self.records
+        return self.counted.records()
 
     def _serve(self, worker: _Worker, waiting: Iterator[int]) -> None:
         """Send parts to a process until none are left."""
         for number in waiting:
             record = worker.counted(self.task, number, self.parts[number])
             with self.lock:
-                self.records.append(record)
+                self.counted.add(record)
+                self.n_counted += 1
+                self.rows_read += sum(rows for _, rows in record.parts)
                 self.bytes_read += part_bytes(self.parts[number])
                 if self.watch is not None:
                     total = sum(map(part_bytes, self.parts))
-                    rows = sum(rows for one in self.records for _, rows in one.parts)
-                    self.watch(Progress(rows, self.bytes_read, total))
+                    self.watch(Progress(self.rows_read, self.bytes_read, total))
 
 
 class _Worker:

@@ -11,15 +11,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any
 
+from bayeskit import __version__
 from bayeskit.data.frames import is_cluster_frame
 from bayeskit.data.missing_labels import LabeledRows
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import Batch, Source, for_schema, naming_the_file
 from bayeskit.engines import local
 from bayeskit.engines.engine import as_remote_source
-from bayeskit.errors import BayesWarning, LostParts
+from bayeskit.errors import BayesError, BayesWarning, LostParts
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
@@ -62,6 +64,31 @@ class Counted:
         )
 
 
+class MergeTree:
+    """Add the tallies of parts as they arrive, and hold few of them.
+
+    Neighbors are added in pairs, then pairs of pairs: the result does not depend on the order of arrival.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: dict[tuple[int, int], tuple[tuple[tuple[int, int], ...], int, Tally]] = {}
+
+    def add(self, record: Counted) -> None:
+        """Add the record of one part."""
+        level, place = 0, record.parts[0][0]
+        part = record.parts, record.unlabeled, Tally.from_bytes(record.tally)
+        while (other := self._waiting.pop((level, place ^ 1), None)) is not None:
+            first, second = sorted((part, other), key=itemgetter(0))
+            part = first[0] + second[0], first[1] + second[1], Tally.total([first[2], second[2]])
+            level, place = level + 1, place // 2
+        self._waiting[level, place] = part
+
+    def records(self) -> list[Counted]:
+        """Return the records that are left, one at most for each power of two."""
+        left = [self._waiting.pop(key) for key in sorted(self._waiting)]
+        return [Counted(parts, tally.to_bytes(), unlabeled) for parts, unlabeled, tally in left]
+
+
 @dataclass(frozen=True)
 class Task:
     """The instructions for every worker: how to read rows and what to count."""
@@ -71,9 +98,15 @@ class Task:
     memory_limit: float | None = None
     max_categories: int | None = None
     drops_unlabeled: bool = False
+    version: str = __version__
 
     def count(self, number: int, part: Source) -> Counted:
         """Count one part, which may be empty."""
+        if self.version != __version__:
+            raise BayesError(
+                f"a worker has bayeskit {__version__}, and this program {self.version}",
+                hint="install the same version in the Python of every worker",
+            )
         rows = RowsRead(for_schema(part, self.schema, {}, ()))
         source: Any = LabeledRows(rows, is_part=True) if self.drops_unlabeled else rows
         with naming_the_file(source):

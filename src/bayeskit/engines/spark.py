@@ -90,9 +90,7 @@ class Spark(RemoteEngine):
         try:
             table = records.toArrow()
         except (PySparkException, Py4JError, OSError) as problem:  # a task that failed as often as Spark tries
-            told = re.search(r"Job aborted[^\n]*", str(problem))
-            why = (told[0] if told else str(problem).strip().split("\n")[0])[:300]
-            raise LostParts(f"Spark did not count every part, so nothing was learned: {why}") from problem
+            raise lost_parts(str(problem)) from problem
         rows = table.to_pylist()
         failed = min((row for row in rows if row["error"] is not None), key=lambda row: row["parts"], default=None)
         if failed is not None:
@@ -159,6 +157,23 @@ class SparkFrame(ClusterFrame):
         if "Exchange" in plan.getvalue() or context_of(session) is None:  # Spark decides when it has seen the rows
             return int(session.conf.get("spark.sql.shuffle.partitions")) > FAN_IN
         return int(self.frame.rdd.getNumPartitions()) > FAN_IN
+
+
+def lost_parts(text: str) -> LostParts:
+    """Build the error of a job that Spark gave up, with its cause in Python if there is one.
+
+    >>> print(lost_parts("Job aborted\\nTraceback (most recent call last):\\n  ...\\nOSError: no such file"))
+    Spark did not count every part, so nothing was learned: OSError: no such file
+    """
+    causes = re.findall(r"^(?!org\.|java)([\w.]+(?:Error|Exception): (?!Caused by).*)", text, re.MULTILINE)
+    aborted = re.search(r"Job aborted[^\n]*", text)
+    why = causes[-1] if causes else aborted[0] if aborted else text.strip().split("\n")[0]
+    missing = re.search(r"No module named '?(bayeskit|pyarrow|pandas|numpy)\b", why)
+    hint = missing and (
+        f"install {missing[1]} in the Python of every executor (spark.pyspark.python), or send them an environment by "
+        "spark.archives"
+    )
+    return LostParts(f"Spark did not count every part, so nothing was learned: {why[:300]}", hint=hint or "")
 
 
 def context_of(session: Any) -> Any:

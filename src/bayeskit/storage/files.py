@@ -120,6 +120,9 @@ def path_kind(path: str | Path) -> PathKind | None:
 
 def no_file(path: str | Path, what: str = "there is no file") -> BadFile:
     """Build the error for a path at which nothing lies, with similar names in its folder."""
+    if "://" in str(path):
+        address = hide_secrets(path)
+        return BadFile(f"{address} is no path on this machine", hint="copy it to a file first, for instance by fsspec")
     place = expand_user(path)
     try:
         names = [entry.name for entry in islice(place.parent.iterdir(), MOST_NAMES)]
@@ -289,6 +292,9 @@ def _write_errors(path: str | Path) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as problem:
+        if "://" in str(path):
+            hint = "write a file and copy it there, for instance by fsspec"
+            raise BayesError(f"{hide_secrets(path)} is no path on this machine", hint=hint) from None
         raise BayesError(f"{path} cannot be written: {problem.strerror}") from None
 
 

@@ -44,6 +44,7 @@ from bayeskit.models.base.available import available_if
 from bayeskit.models.base.class_weight import weigh_classes
 from bayeskit.models.base.estimator import Estimator, clone, seed_of
 from bayeskit.models.base.scoring import (
+    accuracy_there,
     best_class,
     first_best,
     joint_scores,
@@ -710,12 +711,15 @@ class Classifier(Estimator):
         Parameters
         ----------
         X, y, sample_weight
-            As for :meth:`fit`.
+            As for :meth:`fit`. A Spark or Dask frame is scored where it is.
 
         Returns
         -------
         float
         """
+        if self._reads_tables and is_cluster_frame(X):
+            self._check_settings()
+            return accuracy_there(self, X, y, sample_weight)
         rows, labels, weights = self._rows_and_labels(X, y, sample_weight)
         right = self.predict(rows) == np.append(self.classes_, self.classes_[:1])[labels]
         right &= labels < len(self.classes_)

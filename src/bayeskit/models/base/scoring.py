@@ -23,11 +23,13 @@ import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
+from bayeskit.data.schema import Categorical, Schema
 from bayeskit.engines.engine import engine_of_frame
 from bayeskit.errors import BayesError
 from bayeskit.estimate.columns.column import NotFastPath, Row
 from bayeskit.models import from_bytes, to_bytes
 from bayeskit.models.base.estimator import seed_of
+from bayeskit.tally.plan import Plan
 from bayeskit.tally.row_hash import mix_bits
 from bayeskit.tolerance import TIE
 from bayeskit.typing import Array, Floats, Ints
@@ -241,6 +243,17 @@ def scored_there(model: Any, frame: Any, what: str, **settings: Any) -> Any:
     """
     work = Scoring(to_bytes(model), what, tuple(settings.items()))
     return engine_of_frame(frame).map_rows(frame, work, _output_types(model, what))
+
+
+def accuracy_there(model: Any, frame: Any, y: str, sample_weight: str | None) -> float:
+    """Return the accuracy on the rows of a cluster's frame, from counts of classes and predictions."""
+    source = model._labeled(scored_there(model, frame, "predict"), y, sample_weight)
+    tally = engine_of_frame(frame).collect(source, Schema({PREDICTED: Categorical()}), Plan(families=[PREDICTED]))
+    if not tally.n_rows:
+        raise BayesError("every row has weight zero, so there is nothing to score")
+    family = tally.families[PREDICTED]
+    right = [family.present[row, family.values.index(c)] for row, c in enumerate(tally.classes) if c in family.values]
+    return float(sum(right) / tally.n_rows)
 
 
 def _output_types(model: Any, what: str) -> dict[str, pa.DataType]:
