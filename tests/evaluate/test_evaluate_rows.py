@@ -178,3 +178,24 @@ def test_cross_validation_and_comparison_give_one_log_loss():
     folded = bk.cross_validate(model, X, y, folds=5)
     assert folded.n_clipped
     assert bk.compare({"m": model}, X, y, folds=5).log_loss.item() == pytest.approx(folded.log_loss, rel=0.05)
+
+
+def test_lists_of_numbers_are_rows_for_every_classifier():
+    X, y = [[1, 2], [2, 0], [0, 3], [4, 1]] * 3, [0, 1, 0, 1] * 3
+    model = bk.MultinomialNB()
+    assert (
+        bk.cross_validate(model, X, y, folds=3).log_loss == bk.cross_validate(model, np.array(X), y, folds=3).log_loss
+    )
+
+
+def test_a_classifier_of_numbers_refuses_columns_with_names_in_plain_words():
+    table = {"sky": ["sun", "rain"] * 6, "play": ["yes", "no", "no"] * 4}
+    with pytest.raises(bk.BayesError, match="takes a matrix of numbers, and these rows are columns with names"):
+        bk.cross_validate(bk.MultinomialNB(), table, "play", folds=2)
+
+
+def test_a_model_of_states_is_no_classifier():
+    with pytest.raises(bk.BayesError, match="GaussianHMM learns no classes, since fit takes no labels"):
+        bk.cross_validate(bk.GaussianHMM(2), [[1.0], [2.0]] * 4, ["a", "b"] * 4, folds=2)
+    with pytest.raises(bk.BayesError, match="give the number of rows of each sequence"):
+        bk.GaussianHMM(2).fit([[1.0], [2.0]], ["a", "b"])

@@ -21,7 +21,7 @@ MODELS = [
     bk.FullJointBayes(smoothing=1),
     bk.NetworkClassifier(edges=[("a", "b")]),
 ]
-RECIPES = ["multinomial", "set_of_words", "complement", "wcnb", "wnb"]
+RECIPES = ["multinomial", "set_of_words", "complement", "wcnb", "wnb", "tfidf", "twcnb"]
 
 
 def draw_table(seed):
@@ -101,6 +101,7 @@ def test_soft_labels_are_learned_and_forgotten_and_name_their_classes():
         lambda table, soft: bk.BayesClassifier().fit(table, soft),
         lambda table, soft: bk.LogisticRegression().fit(table, soft),
         lambda table, soft: bk.NBTree().fit(table, soft),
+        lambda table, soft: bk.NetworkClassifier().fit(table, soft),
         lambda table, soft: bk.AODE(weights="log-linear").fit(table, soft),
         lambda table, soft: bk.KDB(selective=True).fit(table, soft),
         lambda table, soft: bk.NaiveBayes().tune(table, soft),

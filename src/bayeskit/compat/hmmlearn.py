@@ -390,7 +390,10 @@ def sequence_starts(lengths: Any, n_rows: int) -> Ints:
     """Return the start of each sequence, and the end."""
     if lengths is None:
         return np.array([0, n_rows], dtype=np.int64)
-    starts = np.concatenate([[0], np.cumsum(np.atleast_1d(lengths))]).astype(np.int64)
+    sizes = np.atleast_1d(lengths)
+    if sizes.dtype.kind not in "iuf" and sizes.size:
+        raise BayesError(f"lengths={str(lengths)[:80]!r}: give the number of rows of each sequence")
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     if starts[-1] != n_rows or (np.diff(starts) < 0).any():
         raise BayesError(f"lengths array {lengths} doesn't sum to {n_rows} samples")
     return starts

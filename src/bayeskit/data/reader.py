@@ -124,8 +124,10 @@ def read_table(X: Any, y: Any, labeled: bool = True) -> WholeTable:
         data = X if column is None else X.drop(column)
     elif isinstance(X, np.ndarray) and not named:
         data = unmasked(X)
-    elif not named and all(isinstance(cells, np.ndarray) for cells in columns.values()):
-        data = np.column_stack(list(columns.values()))
+    elif not named and not any(is_arrow(cells) and cells.null_count for cells in columns.values()):
+        arrays = [cells.to_numpy(zero_copy_only=False) if is_arrow(cells) else cells for cells in columns.values()]
+        is_one_type = len({array.dtype for array in arrays}) == 1
+        data = np.column_stack(arrays if is_one_type else [array.astype(object) for array in arrays])
     target = source.target or "class"
     return WholeTable(data, n_rows, None if labels is None else plain_strings(labels), target, columns)
 

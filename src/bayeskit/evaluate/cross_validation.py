@@ -189,7 +189,7 @@ def fit_on(model: Any, given: LabeledTable, rows: Index, place: str, part: Any =
 
 
 def fit_wrapped(model: Any, rows: Any, labels: Any, sample_weight: Any) -> Any:
-    """Fit a wrapped model on rows in the form that was given; rows of a single class raise our own error."""
+    """Fit a wrapped model on rows in the form that was given; raise our own error if it cannot learn them."""
     weighed = {} if sample_weight is None else {"sample_weight": sample_weight}
     try:
         return model.fit(rows, labels, **weighed)
@@ -197,8 +197,6 @@ def fit_wrapped(model: Any, rows: Any, labels: Any, sample_weight: Any) -> Any:
         raise
     except ValueError as problem:
         given = labeled_table(rows, labels, sample_weight)
-        if len(given.classes) > 1:
-            raise
         raise fit_error(WrappedFitError, model, given, np.arange(given.n_rows), "here", problem) from problem
 
 
@@ -215,10 +213,14 @@ def fit_error(
             "as NaiveBayes().",
         )
     text = " ".join(str(problem).split()).removesuffix(".")
+    if text.startswith("Expected 2D array"):  # scikit-learn's message shows the rows
+        text = "it takes a matrix of numbers, and these rows are columns with names"
     if given.weights is not None and "sample_weight" in text:
         hint = "Omit sample_weight, or use a classifier whose fit accepts it."
     elif TEXT_IN_NUMBERS in text:
         hint = f"Encoded({name}(…)) reads tables with text."
+    elif "Negative values" in text:
+        hint = "Use a classifier of any numbers, such as GaussianNB()."
     else:
         hint = f"Encoded({name}(…)) converts any table to numbers without missing cells."
     return error(f"{name} cannot learn the rows {place}: {text}.", hint=hint)
@@ -244,6 +246,11 @@ def check_probabilities(model: Any) -> None:
             hint = "NetworkClassifier(…) learns a Bayesian network as a classifier, with given arcs or learned ones"
         raise BayesError(
             f"{name} has no fit, which is needed to evaluate it on rows that it has not learned", hint=hint
+        )
+    if "lengths" in signature(model.fit).parameters:
+        raise BayesError(
+            f"{type(model).__name__} learns no classes, since fit takes no labels",
+            hint="SequenceClassifier(HiddenMarkovModel(…)) classifies sequences",
         )
     if not hasattr(model, "predict_proba"):
         name = type(model).__name__

@@ -306,7 +306,8 @@ class NetworkClassifier(StructuredClassifier):
         if engine_of(source) is not None:
             raise BayesError.needs_rows("NetworkClassifier", "searches arcs on rows", ", or give edges=")
         tally = self._collect(source, schema, Plan(families=schema.coded))
-        block = self._read_counted(source, tally)
+        hint = "its search scores arcs on whole rows. Give edges=, whose tables count class probabilities"
+        block = self._read_counted(source, tally, hint)
         sizes = {name: len(family.values) for name, family in tally.families.items()}
         if block.weights is not None and (block.weights == np.round(block.weights)).all():
             n_repeated = float(block.weights.sum())

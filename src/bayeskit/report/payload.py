@@ -28,6 +28,7 @@ from bayeskit.export import scoring_form as terms
 from bayeskit.export.json import json_model, numbers
 from bayeskit.network.graph import bits
 from bayeskit.printable import printable
+from bayeskit.tolerance import TIE
 
 MOST_WEIGHTS = 300_000  # words times classes of a page
 MOST_CELLS = 200_000  # of the distinct rows of a full joint, and of a junction tree
@@ -212,7 +213,7 @@ def _exported_form(model: Any) -> dict[str, Any]:
             term["levels"] = [level | {"counts": n.tolist()} for level, n in zip(term["levels"], counts, strict=True)]
     if hasattr(model, "tally_"):
         counts, base = model.tally_.class_counts, np.array(form["base"], dtype=float)
-        if np.allclose(logspace.log(counts / counts.sum()), base, rtol=0, atol=1e-12):
+        if np.allclose(logspace.log(counts / counts.sum()), base, rtol=0, atol=TIE):
             form["class_counts"] = counts.tolist()
     return form
 

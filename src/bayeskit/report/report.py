@@ -57,15 +57,17 @@ def write_report(model: Any, X: Any, y: Any, path: str | Path | None = None, *, 
     True
     """
     from bayeskit.data.reader import read_table
+    from bayeskit.evaluate.cross_validation import check_probabilities, fit_wrapped
 
     if rows < 0:
         raise BayesError(f"rows is {rows}: give a number of 0 or more")
     advice: list[str] = []
     with _advice_in(advice):
-        if hasattr(model, "fit") and not hasattr(model, "classes_"):
-            model.fit(X, y)
         if not hasattr(model, "fit") or not hasattr(model, "predict_proba"):
             raise BayesError(f"a report needs a classifier with probabilities, and {type(model).__name__} is none")
+        check_probabilities(model)
+        if not hasattr(model, "classes_"):
+            fit_wrapped(model, X, y, None)
         table = read_table(X, y)
         naive = _naive_beside(model, X, y)
         evaluation, scores = _evaluate(model, naive, X, y)

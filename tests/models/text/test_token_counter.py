@@ -168,3 +168,15 @@ def test_raw_tf_idf_is_not_divided_by_its_length():
     values, lengths = raw.transform(["game game over"]).toarray(), whole.transform(["game game over"]).toarray()
     assert sorted(values[values > 0]) == pytest.approx([np.log(3), 2 * np.log(3)])
     assert values / np.linalg.norm(values) == pytest.approx(lengths)
+
+
+def test_documents_are_given_by_position_or_by_name():
+    texts = ["a red hat", "the hat"]
+    by_name = TokenCounter().fit_transform(raw_documents=texts)
+    assert (by_name != TokenCounter().fit_transform(texts)).nnz == 0
+
+
+@pytest.mark.parametrize("X", [["red hat"], [[1, 2]]])
+def test_what_is_no_matrix_of_its_words_has_no_words(X):
+    with pytest.raises(BayesError, match=r"X is no matrix of counts|give one for each of the 3 words"):
+        TokenCounter().fit(["red hat", "the hat"]).inverse_transform(X)

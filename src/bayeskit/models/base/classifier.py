@@ -485,13 +485,13 @@ class Classifier(Estimator):
         """Count the first labeled rows."""
         return self._collect(source, schema, self._learn_plan(schema, source))
 
-    def _read_counted(self, source: Source, counted: Tally) -> Block:
+    def _read_counted(self, source: Source, counted: Tally, hint: str = "") -> Block:
         """Return all rows of positive weight as one block, in the codes of a tally."""
         vocabularies = {name: Vocabulary(family.values) for name, family in counted.families.items()}
         classes = Vocabulary(counted.classes)
         block = read_block(Encoder(counted.schema, vocabularies, classes, n_threads=self._threads()), source)
         if block.labels is None:
-            raise BayesError(f"{type(self).__name__} needs one label a row, not class probabilities")
+            raise BayesError(f"{type(self).__name__} needs one label a row, not class probabilities", hint=hint)
         return block if block.weights is None else block.take(block.weights > 0)
 
     def _count_more(self, source: Source) -> Tally:

@@ -709,14 +709,16 @@ class Transforms(Estimator):
 
 def as_wanted(method: Callable[..., Any]) -> Callable[..., Any]:
     """The rows that a method of a transformer gives, in the frame that ``set_output`` has asked for."""
+    _, first, *_ = inspect.signature(method).parameters
 
     @wraps(method)
-    def wrapped(self: Transforms, X: Any, *args: Any, **settings: Any) -> Any:
-        rows = method(self, X, *args, **settings)
+    def wrapped(self: Transforms, *args: Any, **named: Any) -> Any:
+        rows = method(self, *args, **named)
         if self._wanted() == "default":
             return rows
         from sklearn.utils._set_output import _wrap_data_with_container
 
+        X = args[0] if args else named[first]
         return _wrap_data_with_container("transform", rows, X, self)
 
     return wrapped

@@ -177,13 +177,18 @@ class LabeledDocuments:
         return self if joined is None else replace(self.take(joined[0]), weights=joined[1])
 
 
-def read_documents(source: Source, limit: float = inf) -> LabeledDocuments:
-    """Read all documents of a source into memory, at most ``limit`` bytes of text."""
+def read_documents(source: Source, limit: float = inf, *, shares: bool = False) -> LabeledDocuments:
+    """Read all documents of a source into memory, at most ``limit`` bytes of text.
+
+    If ``shares``, a document with class probabilities is one document of each class, weighted by its probability.
+    """
     known, n_bytes = Vocabulary(), 0
     texts, labels, weights = [], [], []
     for batch in source.batches():
         if isinstance(batch.labels, Responsibilities):
-            raise BayesError("this recipe needs one label for each document")
+            if not shares:
+                raise BayesError("this recipe needs one label for each document, not class probabilities")
+            batch = batch.with_one_label()
         codes = encode_labels(batch.labels, known, batch.start, grow=True).astype(np.int64)
         part = Documents.of(batch.columns[COLUMN], COLUMN, batch.start)
         if batch.weights is not None:
@@ -332,7 +337,7 @@ class WordSums:
 
 def count_values(training: TrainingSource, words: Words | None, values: Callable[[TokenRows], Floats]) -> Tally:
     """Build the tally of further documents from cell values, in a fixed vocabulary or, if None, in their own words."""
-    read, role = training.documents, training.schema.columns[COLUMN]
+    read, role = training.weighted_documents, training.schema.columns[COLUMN]
     tokenizer = role.tokenizer if isinstance(role, Text) else training.settings.tokenizer()
     rows = count_documents(read.texts, tokenizer, words, training.settings._threads())
     return WordSums.of(rows, values(rows), read).tally(training.schema, read, words is not None)

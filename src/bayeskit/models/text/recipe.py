@@ -251,6 +251,14 @@ class TrainingSource:
     @cached_property
     def documents(self) -> LabeledDocuments:
         """All documents in memory; refused for an engine, which only counts."""
+        return self._read()
+
+    @cached_property
+    def weighted_documents(self) -> LabeledDocuments:
+        """All documents in memory; one with class probabilities is a weighted document of each class."""
+        return self._read(shares=True)
+
+    def _read(self, *, shares: bool = False) -> LabeledDocuments:
         if engine_of(self.source) is not None:
             raise BayesError(
                 f"{format_setting('recipe', self.settings.recipe)} looks at every document, and an engine only counts: "
@@ -258,7 +266,9 @@ class TrainingSource:
                 f"{format_setting('recipe', 'multinomial')}"
             )
         with naming_the_file(self.source):
-            return documents.read_documents(self.source, limit=memory_allowed(self.settings.memory_limit))
+            return documents.read_documents(
+                self.source, limit=memory_allowed(self.settings.memory_limit), shares=shares
+            )
 
     @cached_property
     def distinct_documents(self) -> LabeledDocuments:
@@ -593,7 +603,7 @@ class TfIdfRecipe(Recipe):
 
     def fit(self, training: TrainingSource) -> tuple[Recipe, Tally]:
         """Fit the document frequencies and count under them; the vocabulary stays fixed from then on."""
-        read = training.documents
+        read = training.weighted_documents
         rows, _ = documents.all_rows(read, training.settings)
         n = float(len(read.labels) if read.weights is None else read.weights.sum())
         recipe = replace(self, frequencies=DocumentFrequencies(rows.words, document_frequency(rows, read.weights), n))

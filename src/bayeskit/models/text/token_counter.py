@@ -243,10 +243,21 @@ class TokenCounter(Transforms):
         Returns
         -------
         list of ndarray of str
+
+        Raises
+        ------
+        BayesError
+            If X is no matrix of numbers with a column for each word.
         """
         from scipy.sparse import csr_matrix
 
-        names, matrix = self.get_feature_names_out(), csr_matrix(X)
+        names = self.get_feature_names_out()
+        try:
+            matrix = csr_matrix(X)
+        except (TypeError, ValueError) as problem:
+            raise BayesError(f"X is no matrix of counts: {problem}") from None
+        if matrix.shape[1] != len(names):
+            raise BayesError(f"X has {matrix.shape[1]:,} columns: give one for each of the {len(names):,} words")
         cells = pairwise(matrix.indptr)
         return [names[matrix.indices[a:b][matrix.data[a:b] != 0]] for a, b in cells]
 

@@ -23,6 +23,7 @@ from bayeskit.data.unseen import without_unseen_warnings
 from bayeskit.data.vocabulary import sort_values
 from bayeskit.errors import BayesError
 from bayeskit.estimate.prior import normalized
+from bayeskit.evaluate.cross_validation import fit_wrapped
 from bayeskit.models.base.estimator import PredictsClasses, clone
 from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.nearest import did_you_mean
@@ -66,8 +67,7 @@ class _Committee(PredictsClasses):
         if not (self.prefit and given):
             self._require_y(y)
         if not self.prefit:
-            extra = {} if sample_weight is None else {"sample_weight": sample_weight}
-            members = [clone(member).fit(X, y, **extra) for member in members]
+            members = [fit_wrapped(clone(member), X, y, sample_weight) for member in members]
         even = np.full(len(names), 1 / len(names))
         prior = normalized(even if self.prior is None else _by_name(self.prior, names, "prior"))
         if given:
