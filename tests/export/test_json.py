@@ -46,10 +46,13 @@ def said(term, row, c):
             length = math.sqrt(sum((by * shares["lengths"][i]) ** 2 for i, by in places.items()))
             total += sum(by * shares["scores"][i][c] for i, by in places.items()) / length if length else 0.0
         return total
-    if term["kind"] in ("normal", "linear"):
+    if term["kind"] in ("normal", "linear", "lognormal"):
         x = row[term["column"]]
-        if x is None:
+        if x is None or (term["kind"] == "lognormal" and x <= 0):
             return 0.0
+        if term["kind"] == "lognormal":
+            away = math.log(x) - term["mean"][c]
+            return term["power"] * (term["constant"][c] - 0.5 * term["precision"][c] * away**2 - math.log(x))
         if term["kind"] == "normal":
             return term["constant"][c] - 0.5 * term["precision"][c] * (x - term["mean"][c]) ** 2
         return term["present"][c] + term["slope"][c] * (x - term["center"])
@@ -117,3 +120,35 @@ def test_both_halves_of_a_text_model_are_numbers():
     found = [probabilities(form, {"text": text}) for text in asked]
     assert any(form["terms"][0]["shares"]["runs"])
     assert np.abs(np.array(found) - model.predict_proba(asked)).max() < NEAR
+
+
+SHAPES = {  # of the numbers of a column, by the class
+    "normal": lambda rng, y: rng.normal(y, 1.0),
+    "spread": lambda rng, y: rng.normal(0.0, 1.0 + y),
+    "log-normal": lambda rng, y: rng.lognormal(y / 2, 0.8),
+    "far": lambda rng, y: rng.lognormal(y * 3.0, 0.01) * 1e6,
+    "two tops": lambda rng, y: rng.choice([-3.0, 3.0], len(y)) * (1 + y) + rng.normal(size=len(y)),
+    "counts": lambda rng, y: rng.poisson(1.0 + y).astype(float),
+    "many zeros": lambda rng, y: np.where(rng.random(len(y)) < 0.4, 0.0, rng.lognormal(y, 1.0)),
+    "noise": lambda rng, y: rng.random(len(y)),
+    "constant": lambda rng, y: np.ones(len(y)),
+}
+
+CHOSEN = dict.fromkeys(["normal", "spread", "far", "noise"], "gaussian") | {"log-normal": "lognormal"}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_default_model_is_exported(shape):
+    pytest.importorskip("sqlglot", reason="sqlglot is not installed: pip install '.[sql]'")
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 3, 300)
+    table = {"x": SHAPES[shape](rng, y), "sky": rng.choice(["sun", "rain"], len(y))}
+    table["x"][rng.random(len(y)) < 0.1] = np.nan
+    model = bk.NaiveBayes().fit(table, y)
+    assert model.schema_.columns["x"].kind == CHOSEN.get(shape, "histogram")
+    asked = {"x": np.append(table["x"][:20], [0.0, -2.0, np.nan]), "sky": ["sun"] * 22 + [None]}
+    rows = [{"x": None if np.isnan(x) else x, "sky": sky} for x, sky in zip(*asked.values(), strict=True)]
+    found = np.array([probabilities(model.to_json(), row) for row in rows])
+    assert np.abs(found - model.predict_proba(asked)).max() < NEAR
+    for dialect in ("duckdb", "sqlite", "postgres", "spark"):
+        assert model.to_sql("t", dialect=dialect, keys="id").query

@@ -6,7 +6,7 @@ import pytest
 
 import bayeskit as bk
 from bayeskit.export.names import probability_names
-from tests.export.test_scores import MODELS, NEAR, table_of, unanswered
+from tests.export.test_scores import LOG_NORMALS, MODELS, NEAR, WITHOUT_LOGARITHM, table_of, unanswered
 
 pytest.importorskip("onnx", reason="onnx is not installed: pip install '.[onnx]'")
 onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
@@ -25,6 +25,12 @@ def inputs(session, rows):
     return cells
 
 
+def table_without_empty_texts():
+    rows, labels = table_of()
+    no_empty = pa.array(["dull" if cell == "" else cell for cell in rows["sky"].to_pylist()])  # "" is missing in ONNX
+    return rows.set_column(0, "sky", no_empty), labels
+
+
 def run(model, rows):
     session = onnxruntime.InferenceSession(model.to_onnx(), providers=["CPUExecutionProvider"])
     names = probability_names(model.classes_.tolist())
@@ -34,9 +40,7 @@ def run(model, rows):
 
 @pytest.mark.parametrize("kind", MODELS)
 def test_the_file_says_what_the_model_says(kind):
-    rows, labels = table_of()
-    no_empty = pa.array(["dull" if cell == "" else cell for cell in rows["sky"].to_pylist()])  # "" is missing in ONNX
-    rows = rows.set_column(0, "sky", no_empty)
+    rows, labels = table_without_empty_texts()
     model = MODELS[kind]().fit(rows, labels)
     strange = rows.slice(0, 2).set_column(0, "sky", pa.array(["hail", None]))
     asked = pa.concat_tables([rows.slice(0, 120), strange])
@@ -46,6 +50,17 @@ def test_the_file_says_what_the_model_says(kind):
     assert np.isnan(probabilities[gaps]).all()
     assert np.abs(probabilities - model.predict_proba(asked))[~gaps].max() < NEAR
     assert said[~gaps].tolist() == model.predict(asked)[~gaps].tolist()
+
+
+@pytest.mark.parametrize("kind", LOG_NORMALS)
+def test_numbers_without_logarithm_add_nothing(kind):
+    rows, labels = table_without_empty_texts()
+    asked = rows.slice(0, len(WITHOUT_LOGARITHM))
+    asked = asked.set_column(asked.column_names.index("length"), "length", pa.array(WITHOUT_LOGARITHM))
+    model = MODELS[kind]().fit(rows, labels)
+    said, probabilities = run(model, asked)
+    assert np.abs(probabilities - model.predict_proba(asked)).max() < NEAR
+    assert said.tolist() == model.predict(asked).tolist()
 
 
 def test_codes_truths_and_numbers_with_fractions_are_inputs_of_doubles():
@@ -60,10 +75,11 @@ def test_codes_truths_and_numbers_with_fractions_are_inputs_of_doubles():
 
 def test_a_row_that_the_model_refuses_has_no_probabilities():
     rows = pa.table({"x": [1.0, 2.0, 5.0, 6.0], "sky": ["sun", "rain", "rain", "rain"]})
-    model = bk.NaiveBayes(unseen="error").fit(rows, ["a", "a", "b", "b"])
-    asked = pa.table({"x": [np.inf, 1.0, 1.0], "sky": ["sun", "hail", "sun"]})
-    _, probabilities = run(model, asked)
-    assert np.isnan(probabilities).all(axis=1).tolist() == [True, True, False]
+    for numeric in ("gaussian", "lognormal"):
+        model = bk.NaiveBayes(unseen="error", numeric=numeric).fit(rows, ["a", "a", "b", "b"])
+        asked = pa.table({"x": [np.inf, 1.0, 1.0, -1.0], "sky": ["sun", "hail", "sun", "sun"]})
+        _, probabilities = run(model, asked)
+        assert np.isnan(probabilities).all(axis=1).tolist() == [True, True, False, numeric == "lognormal"]
 
 
 def test_a_text_is_refused_by_name():

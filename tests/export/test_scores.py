@@ -55,10 +55,18 @@ def scored(database, model, rows, **settings):
 
 ROLES = {"code": "categorical"}
 MODELS = {
+    "default": lambda: bk.NaiveBayes(roles=ROLES),
     "naive": lambda: bk.NaiveBayes(numeric="gaussian", roles=ROLES),
     "no smoothing": lambda: bk.NaiveBayes(roles=ROLES, smoothing=0, numeric="histogram", cuts=[0.5, 1.0, 2.5]),
     "missing is a value": lambda: bk.NaiveBayes(
         roles=ROLES, missing="value", unseen="smooth", numeric="histogram", cuts=40, temperature=1.7
+    ),
+    "log-normal": lambda: bk.NaiveBayes(roles=ROLES, numeric={"length": "lognormal"}),
+    "log-normal, far apart": lambda: bk.NaiveBayes(
+        roles=ROLES, numeric={"length": "lognormal"}, variance_floor=1e-9, smoothing=0, prior="uniform", temperature=2.0
+    ),
+    "exponents of a log-normal": lambda: bk.DiscriminativeWeights(
+        bk.NaiveBayes(roles=ROLES, numeric={"length": "lognormal", "width": "gaussian"})
     ),
     "one variance": lambda: bk.NaiveBayes(numeric="gaussian", roles=ROLES, variance="feature", prior="uniform"),
     "exponents": lambda: bk.DiscriminativeWeights(bk.NaiveBayes(numeric="gaussian", roles=ROLES)),
@@ -66,6 +74,10 @@ MODELS = {
     "k-dependence": lambda: bk.KDB(k=2, roles={**ROLES, "place": "ignore"}),
     "logistic": lambda: bk.LogisticRegression(roles=ROLES),
 }
+
+
+LOG_NORMALS = [kind for kind in MODELS if "log-normal" in kind]
+WITHOUT_LOGARITHM = [0.0, -0.0, -3.5, 1e-300, 5e-324, 1e150, None, float("nan")]
 
 
 IN_SPARK = ("missing is a value", "tan", "logistic")  # its queries take seconds each
@@ -89,3 +101,24 @@ def test_the_database_says_what_the_model_says(database, kind):
     assert np.abs(probabilities - expected)[~gaps].max() < NEAR
     assert predicted == [None if gap else label for gap, label in zip(gaps, classes, strict=True)]
     assert gaps.any() == (kind in ("tan", "k-dependence"))
+
+
+@pytest.mark.parametrize("kind", LOG_NORMALS)
+def test_numbers_without_logarithm_add_nothing(database, kind):
+    if database.dialect == "spark" and kind != "log-normal":
+        pytest.skip("asked of the others: Spark's queries take seconds")
+    rows, labels = table_of()
+    asked = rows.slice(0, len(WITHOUT_LOGARITHM))
+    asked = asked.set_column(asked.column_names.index("length"), "length", pa.array(WITHOUT_LOGARITHM))
+    model = MODELS[kind]().fit(rows, labels)
+    predicted, probabilities, _ = scored(database, model, asked)
+    assert np.abs(probabilities - model.predict_proba(asked)).max() < NEAR
+    assert predicted == model.predict(asked).tolist()
+
+
+def test_numbers_without_logarithm_are_refused_like_unseen_values(database):
+    if database.dialect == "spark":
+        pytest.skip("asked of the others: Spark's queries take seconds")
+    model = bk.NaiveBayes(numeric="lognormal", unseen="error").fit({"x": [1.0, 2.0, 5.0, 7.0]}, ["a", "a", "b", "b"])
+    _, probabilities, _ = scored(database, model, pa.table({"x": [3.0, 0.0, -1.0, None]}))
+    assert np.isnan(probabilities).all(axis=1).tolist() == [False, True, True, False]

@@ -16,13 +16,14 @@ from bayeskit.export import scoring_form as terms
 from bayeskit.storage.files import write_file
 
 VERSION = 1
+WITH_LOG_NORMALS = 2  # the version of a form with such a term
 
 
 def json_model(form: terms.ScoringForm, path: str | Path | None = None) -> dict[str, Any]:
     """Return the form as plain JSON data; write it if a path is given."""
     data = {
         "format": "bayeskit scoring form",
-        "version": VERSION,
+        "version": WITH_LOG_NORMALS if any(isinstance(t, terms.LogNormalTerm) for t in form.terms) else VERSION,
         "model": form.model,
         "target": form.target,
         "classes": list(form.classes),
@@ -59,7 +60,10 @@ def _term(term: terms.Term) -> dict[str, Any]:
         return {"kind": "table", **_coding(term.coding), **ends, "scores": numbers(term.table[1:-1])}
     if isinstance(term, terms.QuadraticTerm):
         parts = {"mean": term.mean, "precision": term.precision, "constant": term.constant}
-        return {"kind": "normal", "column": term.name, **{name: numbers(part) for name, part in parts.items()}}
+        data = {"kind": "normal", "column": term.name, **{name: numbers(part) for name, part in parts.items()}}
+        if isinstance(term, terms.LogNormalTerm):
+            data |= {"kind": "lognormal", "power": term.power, "refuses_unseen": term.refuses_unseen}
+        return data
     if isinstance(term, terms.LinearTerm):
         slope, present = numbers(term.slope), numbers(term.present)
         return {"kind": "linear", "column": term.name, "center": term.center, "slope": slope, "present": present}

@@ -171,6 +171,8 @@ class _OnnxGraph:
         if isinstance(term, terms.WordsTerm):
             raise BayesError(f"column {term.name!r} is text, whose words an ONNX file cannot cut")
         x = self.number(term.name)
+        if isinstance(term, terms.LogNormalTerm):
+            x, term = self._logarithm(x, term.refuses_unseen), term.of_logarithm
         if isinstance(term, terms.QuadraticTerm):
             away = self.op("Sub", x, self.constant([term.mean]))
             square = self.op("Mul", self.constant([0.5 * term.precision]), self.op("Mul", away, away))
@@ -180,6 +182,13 @@ class _OnnxGraph:
             away = self.op("Sub", x, self.constant(term.center))
             score = self.op("Add", self.constant([term.present]), self.op("Mul", self.constant([term.slope]), away))
         return self.op("Where", self.op("IsNaN", x), self.constant(0.0), score)
+
+    def _logarithm(self, x: str, refuses_unseen: bool) -> str:
+        """Return ln x, NaN where there is none."""
+        zero = self.constant(0.0)
+        if refuses_unseen:
+            self.refused.append(self.op("LessOrEqual", x, zero))
+        return self.op("Log", self.op("Where", self.op("Greater", x, zero), x, self.constant(np.nan)))
 
     def _known(self, coding: terms.Coding) -> str:
         """Return which cells hold a known value, shape (n_rows,)."""

@@ -19,9 +19,10 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, format_setting
 from bayeskit.estimate.columns.coded import CodedColumns, Histogram
 from bayeskit.estimate.columns.column import Columns
-from bayeskit.estimate.columns.moments import GaussianColumns
+from bayeskit.estimate.columns.moments import GaussianColumns, LogNormalColumns
 from bayeskit.estimate.columns.text import TextColumns
 from bayeskit.estimate.conditional import ConditionalTable
+from bayeskit.estimate.variance import log_peak
 from bayeskit.typing import Bools, Floats, Ints
 
 
@@ -70,6 +71,22 @@ class QuadraticTerm(Term):
     mean: Floats
     precision: Floats
     constant: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class LogNormalTerm(QuadraticTerm):
+    """Log-normal density: power · (constant_c − ½ precision_c (ln x − mean_c)² − ln x).
+
+    Numbers that are missing, zero or negative add 0; with ``refuses_unseen`` zero and negative numbers are refused.
+    """
+
+    power: float
+    refuses_unseen: bool
+
+    @property
+    def of_logarithm(self) -> QuadraticTerm:
+        """Return the part that differs between classes, as a term of ln x."""
+        return QuadraticTerm(self.name, self.mean, self.power * self.precision, self.power * self.constant)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,6 +207,11 @@ def column_terms(columns: Columns, schema: Schema, refuses_unseen: bool) -> Iter
         mean, precision, constant = columns.normal_form
         for j, name in enumerate(columns.used):
             yield QuadraticTerm(name, mean[:, j], precision[:, j], constant[:, j])
+    elif isinstance(columns, LogNormalColumns):
+        for name in columns.used:
+            of_log, variance = columns.parameters(name).values()
+            power = 1.0 if columns.powers is None else float(columns.powers[name])
+            yield LogNormalTerm(name, of_log, 1 / variance, log_peak(variance), power, refuses_unseen)
     elif isinstance(columns, TextColumns):
         for name, words in columns.words.items():
             yield WordsTerm(name, tuple(words.tolist()), columns.log_tables[name])

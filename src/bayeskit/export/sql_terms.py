@@ -83,16 +83,32 @@ class CellReader:
         nan = self.dialect.nan()
         return node if nan is None else syntax.called("NULLIF", node, nan)
 
-    def number(self, column: str, center: float | None = None) -> str:
-        """Return the cell name of a number as a double, NULL if missing.
+    def number(self, column: str) -> str:
+        """Return the cell name of a number as a double, NULL if missing."""
+        return self._named(column, "number", lambda: self._number(column))
 
-        With a center it is taken from that, and 0 where it is missing; with _0 after the name it is 1 where it is there
-        and else 0, with _2 its square.
+    def logarithm(self, column: str, refuses_unseen: bool) -> str:
+        """Return the cell name of the logarithm of a number, NULL where it is missing or has none."""
+        self.number(column)  # refuses what is no number
+
+        def make() -> Node:
+            x, zero = self._present(column), syntax.cast(syntax.number(0.0), "double")
+            if refuses_unseen:
+                self.refused.append(syntax.compared(x.copy(), "<=", zero.copy()))
+            largest = syntax.compared(x.copy(), "<=", syntax.number(LARGEST))  # not NaN, which PostgreSQL has above all
+            return syntax.case(
+                [(syntax.all_of([syntax.compared(x.copy(), ">", zero), largest]), syntax.called("LN", x))]
+            )
+
+        return self._named(column, "logarithm", make)
+
+    def centered_at(self, center: float, number: str) -> str:
+        """Return the cell name of a number less the center, and 0 where it is missing.
+
+        With _0 after the name it is 1 where it is there and else 0, with _2 its square.
         """
-        if center is None:
-            return self._named(column, "number", lambda: self._number(column))
-        whole = syntax.column(CELLS, self.number(column))
-        name = f"{self.number(column)}_1"
+        whole = syntax.column(CELLS, number)
+        name = f"{number}_1"
         zero, one = (syntax.cast(syntax.number(x), "double") for x in (0.0, 1.0))
         away = syntax.first_known(syntax.minus(whole, syntax.number(center)), zero)
         self.centered[f"{name}_0"] = syntax.case([(syntax.is_null(whole.copy()), zero.copy())], one)
@@ -100,13 +116,17 @@ class CellReader:
         self.centered[f"{name}_2"] = syntax.times(away.copy(), away.copy())
         return name
 
-    def _number(self, column: str) -> Node:
+    def _present(self, column: str) -> Node:
         raw = self.raw(column)
         x = syntax.cast(raw, "double")
         if self.dialect.name == "sqlite":
-            self.refused.append(_is_stored_as(raw, _OTHER_TYPES["number"]))
             x = syntax.case([(_is_stored_as(raw, _OTHER_TYPES["number"]), syntax.null())], x)
-        present = self._without_nan(x)
+        return self._without_nan(x)
+
+    def _number(self, column: str) -> Node:
+        if self.dialect.name == "sqlite":
+            self.refused.append(_is_stored_as(self.raw(column), _OTHER_TYPES["number"]))
+        present, x = self._present(column), syntax.cast(self.raw(column), "double")
         self.sizes.append(syntax.called("ABS", present))
         if self.dialect.name != "postgres":
             return present
@@ -276,6 +296,8 @@ def _relative_term(term: Any) -> Any:
     if isinstance(term, terms.ContextTerm):
         levels = (terms.ContextTables(level.codes, level.tables - level.tables[:, :, :1]) for level in term.levels)
         return replace(term, levels=tuple(levels))
+    if isinstance(term, terms.LogNormalTerm):
+        return term  # written relative to the first class
     if isinstance(term, terms.WordsTerm):
         repeats, present = (None if part is None else part - part[..., :1] for part in (term.repeats, term.present))
         shares = term.shares and replace(term.shares, scores=term.shares.scores - term.shares.scores[:, :1])
@@ -333,10 +355,11 @@ class TermWriter:
         """Return the expressions of a term."""
         if isinstance(term, terms.TableTerm):
             return self._intervals(term) if term.coding.cuts is not None else self._values(term)
-        if isinstance(term, PolynomialTerm):
-            return self._polynomial(term)
-        if isinstance(term, terms.QuadraticTerm):
-            return self._quadratic(term)
+        if isinstance(term, terms.LogNormalTerm):
+            log_x = self.cells.logarithm(term.name, term.refuses_unseen)
+            return self._normal(_polynomial(term.of_logarithm), log_x)
+        if isinstance(term, (PolynomialTerm, terms.QuadraticTerm)):
+            return self._normal(term, self.cells.number(term.name))
         return self._linear(term) if isinstance(term, terms.LinearTerm) else self._contexts(term)
 
     def _look_up(self, keys: Mapping[str, LookupKey], scores: Mapping[str, Floats]) -> str:
@@ -347,8 +370,12 @@ class TermWriter:
 
     # -- numbers -------------------------------------------------------------------------------------
 
-    def _polynomial(self, term: PolynomialTerm) -> TermScores:
-        x = self.cells.number(term.name, term.center)
+    def _normal(self, term: PolynomialTerm | terms.QuadraticTerm, number: str) -> TermScores:
+        """Return the log density of a cell, relative to the first class."""
+        return self._polynomial(term, number) if isinstance(term, PolynomialTerm) else self._quadratic(term, number)
+
+    def _polynomial(self, term: PolynomialTerm, number: str) -> TermScores:
+        x = self.cells.centered_at(term.center, number)
         by_class = []
         for of_class in zip(term.constant, term.linear, term.square, strict=True):
             powers = zip(of_class, (f"{x}_0", x, f"{x}_2"), strict=True)
@@ -356,8 +383,8 @@ class TermWriter:
             by_class.append(syntax.total(parts) if parts else self._double(0.0))
         return TermScores(by_class)
 
-    def _quadratic(self, term: terms.QuadraticTerm) -> TermScores:
-        x, zero = self.cells.number(term.name), self._double(0.0)
+    def _quadratic(self, term: terms.QuadraticTerm, x: str) -> TermScores:
+        zero = self._double(0.0)
         by_class = []
         for mean, half, constant in zip(term.mean, 0.5 * term.precision, term.constant, strict=True):
             away = syntax.minus(cell(x), self._double(mean))

@@ -13,7 +13,7 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate.columns.coded import CodedColumns, Histogram
 from bayeskit.estimate.columns.column import Columns
 from bayeskit.estimate.columns.kernel import KernelColumns
-from bayeskit.estimate.columns.moments import LogNormalColumns, PoissonColumns, StudentColumns
+from bayeskit.estimate.columns.moments import PoissonColumns, StudentColumns
 from bayeskit.estimate.columns.text import TextColumns
 from bayeskit.estimate.emissions import (
     CategoricalEmission,
@@ -186,7 +186,7 @@ def _naive_form(model: Any, naive: Any) -> tuple[dict[str, Any], dict[str, Any]]
                 cuts = table.cuts if isinstance(table, Histogram) else None
                 coding = terms.Coding(name, () if cuts is not None else table.values, cuts, naive.unseen == "error")
                 exported.append(terms.TableTerm(name, coding, table.log_table))
-        elif isinstance(kind, (LogNormalColumns, StudentColumns, PoissonColumns, KernelColumns)):
+        elif isinstance(kind, (StudentColumns, PoissonColumns, KernelColumns)):
             written |= {name: _density(kind, name) for name in kind.used}
         else:
             exported += terms.column_terms(kind, naive.schema_, naive.unseen == "error")
@@ -277,14 +277,11 @@ def _density(kind: Columns, name: str) -> dict[str, Any]:
             "constant": [-b.log_scale for b in bells if b is not None],
             "power": 1.0 if kind.powers is None else float(kind.powers.get(name, 1.0)),
         }  # fmt: skip
-    assert isinstance(kind, (LogNormalColumns, StudentColumns, PoissonColumns))
+    assert isinstance(kind, (StudentColumns, PoissonColumns))
     part = kind.parameters(name)
     power = 1.0 if kind.powers is None else float(kind.powers[name])
     figures = dict(part)
-    if isinstance(kind, LogNormalColumns):
-        constant = -0.5 * logspace.log(2 * np.pi * part["variance"])
-        figures = {"mean": part["mean"], "precision": 1 / part["variance"], "constant": constant}
-    elif isinstance(kind, StudentColumns):
+    if isinstance(kind, StudentColumns):
         width = np.sqrt(part["freedom"]) * part["scale"]
         constant = -betaln(0.5, part["freedom"] / 2) - logspace.log(width)
         figures = {k: part[k] for k in ("location", "freedom")} | {"width": width, "constant": constant}
