@@ -1,5 +1,6 @@
 """Files as sources: every format gives the counts of the same table in memory, and says where it is wrong."""
 
+import errno
 import gzip
 import io
 import json
@@ -363,3 +364,25 @@ def test_rows_of_any_length_up_to_64_mb_are_read_once_and_in_order(tmp_path, pla
         batches = list(source.batches())
         assert [text.as_py() for batch in batches for text in batch.columns["body"]] == [body for body, _ in rows]
         assert [label.as_py() for batch in batches for label in batch.labels] == [kind for _, kind in rows]
+
+
+@pytest.mark.parametrize(
+    ("problem", "hint"),
+    [
+        (OSError(errno.ENOSPC, "No space left"), "The disk is full"),
+        (pa.ArrowMemoryError("malloc of size 4"), "The memory does not suffice"),
+        (OSError("corrupt page"), "The file is damaged"),
+    ],
+    ids=["disk", "memory", "damage"],
+)
+def test_a_lack_of_memory_or_disk_is_no_damage_of_the_file(tmp_path, monkeypatch, problem, hint):
+    def fail(*_, **__):
+        raise problem
+
+    file = tmp_path / "rows.parquet"
+    parquet.write_table(pa.table({"x": ["a", "b"], "y": ["u", "v"]}), file)
+    source = FileSource.of(file, "y")
+    monkeypatch.setattr(parquet.ParquetFile, "iter_batches", fail)
+    with pytest.raises(BadFile, match=hint) as refused:
+        list(source.batches())
+    assert ("damaged" in str(refused.value)) == ("damaged" in hint)

@@ -24,6 +24,7 @@ from bayeskit.data.io.streams import (
     marked,
     not_in,
     peek,
+    remedy,
     transcoding,
     unpacked,
 )
@@ -464,7 +465,8 @@ class CsvFile:
                 f"{name}: a row after line {line} has no end within {LONGEST >> 20} MB. Most likely "
                 "a double quote is opened there and never closed: close or remove it."
             )
-        return BadFile(f"{name}, after line {line}: {text}. The file may be cut off or damaged; copy it again.")
+        hint = remedy(problem, "The file may be cut off or damaged; copy it again.")
+        return BadFile(f"{name}, after line {line}: {text}. {hint}")
 
     @property
     def _has_header(self) -> bool:

@@ -454,7 +454,8 @@ def _file(place: Place, csv: Mapping[str, Any], texts: tuple[str, ...]) -> DataF
     try:
         start = streams.peek(place)
     except OSError as problem:
-        raise BadFile(f"{place.name} cannot be read: {problem}. If it is cut off or damaged, copy it again.") from None
+        hint = streams.remedy(problem, "If it is cut off or damaged, copy it again.")
+        raise BadFile(f"{place.name} cannot be read: {problem}. {hint}") from None
     kind = _format(place.path) if isinstance(place, OnDisk) else None
     if kind is None:
         is_json = start.lstrip(b" \t\r\n\xef\xbb\xbf\xff\xfe\0").startswith(b"{")

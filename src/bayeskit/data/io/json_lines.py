@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from bayeskit.data.io.streams import Place, Unreadable, marked, not_in, peek, transcoding, unpacked
+from bayeskit.data.io.streams import Place, Unreadable, marked, not_in, peek, remedy, transcoding, unpacked
 from bayeskit.errors import BadFile, SchemaMismatch, format_setting, with_article
 from bayeskit.lazy import pa, pc
 
@@ -85,9 +85,8 @@ class JsonLines:
                 try:
                     chunk = read(size)
                 except OSError as problem:
-                    raise BadFile(
-                        f"{self.place.name}, after line {line}: {problem}. The file may be cut off; copy it again."
-                    ) from None
+                    hint = remedy(problem, "The file may be cut off; copy it again.")
+                    raise BadFile(f"{self.place.name}, after line {line}: {problem}. {hint}") from None
                 end = chunk.rfind(b"\n") + 1 if chunk else 0
                 if not end and chunk:
                     rest += chunk

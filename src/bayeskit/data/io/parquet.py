@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from bayeskit.arrow_arrays import as_doubles
-from bayeskit.data.io.streams import Place, Spool, fitting
+from bayeskit.data.io.streams import Place, Spool, fitting, remedy
 from bayeskit.errors import BadFile, SchemaMismatch
 from bayeskit.lazy import pa
 
@@ -85,9 +85,8 @@ class ParquetFile:
                     batch = pa.RecordBatch.from_arrays([*batch.columns, *cells], names=[*types, *kept])
                 yield batch, size * row // total
         except (pa.ArrowException, OSError, UnicodeError) as problem:
-            raise BadFile(
-                f"{self.place.name}, after row {self.first_row + row}: {problem}. The file is damaged; copy it again."
-            ) from None
+            hint = remedy(problem, "The file is damaged; copy it again.")
+            raise BadFile(f"{self.place.name}, after row {self.first_row + row}: {problem}. {hint}") from None
         finally:
             file.close()
 
@@ -111,6 +110,8 @@ class ParquetFile:
                 "Write the file again with names in UTF-8, or as CSV, which can be read in any encoding."
             ) from None
         except (pa.ArrowException, OSError) as problem:
+            if hint := remedy(problem):
+                raise BadFile(f"{self.place.name} cannot be read: {problem}. {hint}") from None
             raise BadFile(
                 f"{self.place.name} is no whole Parquet file: {str(problem).split('.')[0]} (at its last bytes, where "
                 "the table of contents stands). It may be cut off; copy it again."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import io
 import lzma
 import re
@@ -394,3 +395,24 @@ def _is_readable(cell: Any, type_: pa.DataType | None) -> bool:
     except (pa.ArrowException, TypeError, OverflowError):
         return False
     return True
+
+
+def remedy(problem: Exception, otherwise: str = "") -> str:
+    """Return the hint for an error of reading: a lack of memory, disk or handles is no damage of the file.
+
+    >>> remedy(OSError(errno.ENOSPC, "No space left on device"))
+    'The disk is full: make room on it.'
+    >>> remedy(OSError("corrupt"), "Copy it again.")
+    'Copy it again.'
+    """
+    code = errno.ENOMEM if isinstance(problem, MemoryError) else getattr(problem, "errno", None) or 0
+    return REMEDIES.get(code, otherwise)
+
+
+REMEDIES = {
+    errno.ENOMEM: "The memory does not suffice: use fewer columns or a machine with more.",
+    errno.ENOSPC: "The disk is full: make room on it.",
+    errno.EDQUOT: "The disk is full: make room on it.",
+    errno.EMFILE: "Too many files are open: close some, or raise the limit (ulimit -n).",
+    errno.ENFILE: "Too many files are open: close some, or raise the limit (ulimit -n).",
+}
