@@ -4,6 +4,7 @@ import doctest
 import re
 import subprocess
 import sys
+import tomllib
 import warnings
 from functools import cache
 from pathlib import Path
@@ -175,3 +176,12 @@ def test_the_demo_tells_its_story_within_eighty_columns():
     assert told.returncode == 0, told.stderr
     assert "344 penguins" in told.stdout
     assert max(map(len, told.stdout.splitlines())) <= 80
+
+
+def test_the_readme_lists_the_dependencies_of_pyproject():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    listed = ", ".join(dependency.replace(">=", " ") for dependency in project["dependencies"])
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert f"It needs {listed}, or newer." in readme
+    assert f"Python {project['requires-python'].removeprefix('>=')} or newer" in readme
+    assert len(readme.splitlines()) <= 200
