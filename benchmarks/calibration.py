@@ -37,7 +37,7 @@ def on_test_folds(folder: Path, names: list[str]) -> dict[str, np.ndarray]:
         X, y, _ = load(folder, name)
         classes = sorted(y.unique())
         truth = np.array([classes.index(label) for label in y])
-        naive = bk.NaiveBayes(domains={"class": classes}, n_threads=1)
+        naive = bk.NaiveBayes(numeric="gaussian", domains={"class": classes}, n_threads=1)
         models: dict[str, Any] = {"naive": naive} | {method: bk.Calibrated(naive, method) for method in METHODS}
         said = {model: np.zeros((len(y), len(classes))) for model in models}
         for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(np.zeros(len(y)), y):
@@ -55,7 +55,7 @@ def inside_training(folder: Path, names: list[str]) -> dict[str, np.ndarray]:
         X, y, _ = load(folder, name)
         train, _ = next(iter(StratifiedKFold(5, shuffle=True, random_state=0).split(np.zeros(len(y)), y)))
         rows, labels = X.iloc[train], y.iloc[train]
-        naive = bk.NaiveBayes(n_threads=1).fit(rows, labels)
+        naive = bk.NaiveBayes(numeric="gaussian", n_threads=1).fit(rows, labels)
         scores = honest_scores(naive, rows, labels, None, None, 20_000, 0)
         half = np.random.default_rng(0).permutation(len(scores.labels)) % 2 == 0
         for method in METHODS:
@@ -75,7 +75,7 @@ def price() -> None:
         y = rng.integers(0, 3, n)
         X = {f"n{j}": y * rng.random() + rng.normal(size=n) for j in range(10)}
         X |= {f"c{j}": np.array(list("abcdef"))[(y * (j % 2) + rng.integers(0, 5, n)) % 6] for j in range(10)}
-        naive = bk.NaiveBayes(n_threads=1).fit(X, y)
+        naive = bk.NaiveBayes(numeric="gaussian", n_threads=1).fit(X, y)
         predicts, added = [], []
         for _ in range(9):
             start = time.process_time()

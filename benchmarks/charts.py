@@ -34,7 +34,7 @@ def records(n: int):
     names = [f"a category with a long name, number {i}" for i in range(MANY)]
     words = pa.DictionaryArray.from_arrays(((rng.integers(0, MANY, n) + 3 * y) % MANY).astype(np.int32), names)
     rows = pa.table({"x": rng.normal(size=n) + y, "z": rng.normal(size=n) - 0.5 * y, "word": words})
-    model = bk.NaiveBayes(roles={"word": "categorical"}).fit(rows, y)
+    model = bk.NaiveBayes(numeric="gaussian", roles={"word": "categorical"}).fit(rows, y)
     scores = model.predict_proba(rows)[:, 1]
     yield "densities", model.densities("x", rows, y)
     yield "regions", model.regions("x", "z", rows, y)

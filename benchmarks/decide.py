@@ -83,8 +83,8 @@ def measure(folder: Path) -> pd.DataFrame:
         found: dict = {}
         for learn, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
             for key, model in (
-                ("nb", bk.NaiveBayes(n_threads=1)),
-                ("exponents", bk.DiscriminativeWeights(bk.NaiveBayes(n_threads=1))),
+                ("nb", bk.NaiveBayes(numeric="gaussian", n_threads=1)),
+                ("exponents", bk.DiscriminativeWeights(bk.NaiveBayes(numeric="gaussian", n_threads=1))),
             ):
                 start = time.process_time()
                 model.fit(X.iloc[learn], y[learn])

@@ -97,7 +97,7 @@ def least(work: Callable[[], Any], rounds: int, clock: Callable[[], float] = cpu
 def model() -> Any:
     from bayeskit import NaiveBayes
 
-    return NaiveBayes(n_threads=1)
+    return NaiveBayes(numeric="gaussian", n_threads=1)
 
 
 @contextmanager

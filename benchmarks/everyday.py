@@ -27,7 +27,7 @@ def run() -> list[Row]:
     numbers = rng.normal(size=(ROWS, 20)) + y[:, None] * 0.1
     rows = []
     for work, data, roles in (("codes", codes, "categorical"), ("numbers", numbers, None)):
-        model = bk.NaiveBayes(roles=roles, n_threads=1).fit(data, y)
+        model = bk.NaiveBayes(numeric="gaussian", roles=roles, n_threads=1).fit(data, y)
         rows.append(
             compare(
                 f"leave_one_out of {work}",
@@ -45,7 +45,7 @@ def run() -> list[Row]:
     ):
         some, labels = data[:20_000], y[:20_000]
         table = {name: some[:, j] for j, name in enumerate(names)}
-        model = _loaded(bk.NaiveBayes(roles=roles, ddof=0, n_threads=1).fit(table, labels))
+        model = _loaded(bk.NaiveBayes(numeric="gaussian", roles=roles, ddof=0, n_threads=1).fit(table, labels))
         theirs.fit(some, labels)
         records = [dict(zip(names, row.tolist(), strict=True)) for row in some[:1000]]
         arrays = [some[i : i + 1] for i in range(1000)]

@@ -117,7 +117,7 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp(prefix="bayes-bench-"))
     parquet = folder / "rows.parquet"
     pq.write_table(table, parquet)
-    model = NaiveBayes(roles={"id": "ignore"}, n_threads=1)
+    model = NaiveBayes(numeric="gaussian", roles={"id": "ignore"}, n_threads=1)
     duck = duckdb.connect()
     duck.execute("SET threads = 1")
     duck.register("given", table)
@@ -125,7 +125,7 @@ def main() -> None:
     fitted = model.fit_source(parquet, "class")
 
     def learn(source: Any) -> Callable[[], Any]:
-        return lambda: NaiveBayes(roles={"id": "ignore"}, n_threads=1).fit_source(source(), "class")
+        return lambda: NaiveBayes(numeric="gaussian", roles={"id": "ignore"}, n_threads=1).fit_source(source(), "class")
 
     def of_duck(query: str, push: bool = False) -> Callable[[], Any]:
         return learn(lambda: sql(query, duck, push=push))
@@ -204,7 +204,7 @@ def answers(uri: str) -> int:
     source = sql("SELECT * FROM t", uri, push=True)
     inner, brought = source.database.table, []
     source.database.table = lambda query: brought.append(inner(query)) or brought[-1]  # type: ignore[method-assign]
-    NaiveBayes(roles={"id": "ignore"}).fit_source(source, "class")
+    NaiveBayes(numeric="gaussian", roles={"id": "ignore"}).fit_source(source, "class")
     return sum(int(answer.nbytes) for answer in brought)
 
 

@@ -32,7 +32,10 @@ def run() -> list[Row]:
     names = {f"c{j}": np.array([f"value {i}" for i in range(s)])[codes[:, j]] for j, s in enumerate(sizes)}
     strings, objects = pd.DataFrame(names), pd.DataFrame(names).astype(object)
 
-    table, dense = bk.NaiveBayes(roles="categorical", n_threads=1), bk.NaiveBayes(ddof=0, n_threads=1)
+    table, dense = (
+        bk.NaiveBayes(roles="categorical", n_threads=1),
+        bk.NaiveBayes(numeric="gaussian", ddof=0, n_threads=1),
+    )
     their_table, their_dense = CategoricalNB(), GaussianNB(var_smoothing=0)
     drop_table, drop_dense = bk.CategoricalNB(), bk.GaussianNB(var_smoothing=0)
     rows = [
@@ -104,7 +107,7 @@ def run() -> list[Row]:
         ),
     ]
     for work, data, roles in (("codes", codes, "categorical"), ("numbers", numbers, None)):
-        two, one = (bk.NaiveBayes(roles=roles, n_threads=n) for n in (2, 1))
+        two, one = (bk.NaiveBayes(numeric="gaussian", roles=roles, n_threads=n) for n in (2, 1))
         wall = time.perf_counter
         rows.append(
             compare(

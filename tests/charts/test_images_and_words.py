@@ -11,25 +11,27 @@ from tests.charts.drawn import check, head_of, rows_of
 
 def test_the_image_of_a_class_is_the_mean_of_its_rows():
     X, y = load_digits(return_X_y=True)
-    images = bk.NaiveBayes().fit(X, y).images((8, 8))
+    images = bk.NaiveBayes(numeric="gaussian").fit(X, y).images((8, 8))
     for digit in (0, 7):
         assert images.pixels[digit] == pytest.approx(X[y == digit].mean(axis=0).reshape(8, 8))
     with pytest.raises(bk.BayesError, match="63 pixels, and the table 64 columns"):
-        bk.NaiveBayes().fit(X, y).images((7, 9))
+        bk.NaiveBayes(numeric="gaussian").fit(X, y).images((7, 9))
     with pytest.raises(bk.BayesError, match="give \\(height, width\\)"):
-        bk.NaiveBayes().fit(X, y).images(8)
+        bk.NaiveBayes(numeric="gaussian").fit(X, y).images(8)
+    with pytest.raises(bk.BayesError, match="no mean of column 'x0', which is histogram"):
+        bk.NaiveBayes(numeric="histogram").fit(X, y).images((8, 8))
 
 
 @pytest.mark.slow
 def test_means_and_weights_are_drawn_and_large_images_made_smaller(tmp_path):
     X, y = load_digits(return_X_y=True)
-    model = bk.NaiveBayes(variance="feature").fit(X, y)
+    model = bk.NaiveBayes(numeric="gaussian", variance="feature").fit(X, y)
     codes = [row["v"] for row in rows_of(check(model.images((8, 8)).chart(), tmp_path)) if "v" in row]
     assert len(codes) == 10
     assert np.array(codes).max() == 99
     check(model.to_logistic().images((8, 8)).chart(), tmp_path)
     wide = np.random.default_rng(0).normal(size=(40, 120 * 100))
-    large = bk.NaiveBayes().fit(wide, np.repeat([0, 1], 20))
+    large = bk.NaiveBayes(numeric="gaussian").fit(wide, np.repeat([0, 1], 20))
     drawn = [row["v"] for row in rows_of(check(large.images((120, 100)).chart(), tmp_path)) if "v" in row]
     assert sum(map(len, drawn)) <= 9_000
 

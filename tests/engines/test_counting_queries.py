@@ -34,7 +34,7 @@ def test_counting_refuses_a_query_that_gives_other_rows_each_time(kind, query):
     there.execute("DROP VIEW IF EXISTS drawn_view")
     there.load("draws", pa.table({"x": list(range(2_000)), "v": labels[::-1], "y": labels}))
     there.execute("CREATE VIEW drawn_view AS SELECT * FROM draws WHERE random() < 0.5")
-    model = bk.NaiveBayes()
+    model = bk.NaiveBayes(numeric="gaussian")
     with pytest.raises(bk.BayesError, match=r"other rows each time|draws its rows") as refused:
         model.fit(sql(query, there.source_of_rows(), push=True), "y")
     assert "without push=True" in refused.value.hint
@@ -49,7 +49,9 @@ def test_counting_keeps_texts_apart_under_a_collation_without_case(role):
     connection.execute("SET default_collation = 'NOCASE'")
     connection.register("given", table)
     connection.execute("CREATE TABLE days AS SELECT * FROM given")
-    model = bk.NaiveBayes(roles={"x": role}).fit(sql("SELECT * FROM days", connection, push=True), "y")
-    assert model.tally_ == bk.NaiveBayes(roles={"x": role}).fit(table, "y").tally_
+    model = bk.NaiveBayes(numeric="gaussian", roles={"x": role}).fit(
+        sql("SELECT * FROM days", connection, push=True), "y"
+    )
+    assert model.tally_ == bk.NaiveBayes(numeric="gaussian", roles={"x": role}).fit(table, "y").tally_
     assert model.tally_.classes == ("NO", "No", "no")
     assert model.tally_.families["v"].values == ("A", "a")

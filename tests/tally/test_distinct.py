@@ -99,7 +99,7 @@ def test_sides_that_keep_another_number_of_values_do_not_merge():
     with pytest.raises(bk.errors.SchemaMismatch, match="up to 16 and 32 values"):
         a.merge(bk.NaiveBayes(numeric="kernel", max_values=32).fit(X, y))
     with pytest.raises(bk.errors.SchemaMismatch, match="counted different things"):
-        a.merge(bk.NaiveBayes().fit(X, y))
+        a.merge(bk.NaiveBayes(numeric="gaussian").fit(X, y))
 
 
 def test_forgetting_a_number_that_was_not_there_is_refused_by_name():

@@ -559,6 +559,12 @@ class NaiveBayes(Classifier):
 
         names, moments = self.tally_.moment_columns, self.tally_.moments
         means = dict(zip(names, moments.mean().T, strict=True))
+        roles = self.schema_.columns.items()
+        for name in (n for n, role in roles if isinstance(role, Numeric) and n not in means):
+            kind = self._setting_for("numeric", name, self.schema_)
+            raise BayesError(
+                f"the model has no mean of column {name!r}, which is {kind}", hint='fit with numeric="gaussian"'
+            )
         return class_images(self.schema_, self.tally_.classes, means, shape, "mean")
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[Table, Array]:

@@ -15,6 +15,7 @@ from bayeskit.tally.plan import Request, Space, check_file
 from bayeskit.tally.row_hash import Hashes
 from bayeskit.tally.rows import RowBatch, StoredRows
 from bayeskit.tally.statistic import BlockCounts, Parts, Statistic, register
+from bayeskit.tolerance import ROUNDING
 from bayeskit.typing import Array, Counts, Floats
 
 HASH = "\0"  # the cells that hold the hash of each row
@@ -61,9 +62,10 @@ class SampledRows(StoredRows):
             raise_unusable(rows.floats, block.start)
         except BayesError:
             raise_unusable(counter.block.floats, block.start)  # names the row
-        positive = frozenset(name for name in rows.floats if _is_positive(rows.floats[name], block.floats[name]))
         cells: dict[str, Any] = {**rows.floats, **rows.codes}
-        cells = {name: cells[name] for name in request.columns} | {HASH: hashes[chosen]}
+        cells = {name: cells[name] for name in request.columns}
+        positive = frozenset(n for n in cells if n in rows.floats and _is_positive(cells[n], block.floats[n]))
+        cells[HASH] = hashes[chosen]
         assert rows.labels is not None
         batch = RowBatch(cells, rows.labels.astype(np.uint32), rows.weights)
         return cls(request.columns, (_distinct(batch, most),), most, positive)
@@ -81,7 +83,9 @@ class SampledRows(StoredRows):
         """Return the rows with these columns."""
         rows = self.all_rows
         cells = {name: rows.cells[name] for name in (*columns, HASH)}
-        return replace(self, columns=columns, batches=(rows._replace(cells=cells),))
+        return replace(
+            self, columns=columns, batches=(rows._replace(cells=cells),), positive=self.positive & {*columns}
+        )
 
     def to_parts(self) -> Parts:
         """Return labels, weights, the cells of each column and the hashes."""
@@ -107,20 +111,25 @@ class SampledRows(StoredRows):
         """Check that no class has more rows in the sample than in all."""
         rows = self.all_rows
         sampled = np.bincount(rows.labels, rows.unit, space.n_classes)
-        check_file((sampled <= class_counts * (1 + 1e-9)).all(), "the sample has more rows than were counted")
+        check_file((sampled <= class_counts * (1 + ROUNDING)).all(), "the sample has more rows than were counted")
 
 
 def _smallest(hashes: Hashes, most: int) -> Array:
     """Return the rows with the ``most`` smallest distinct hashes, by rising hash, with all their copies."""
     share = MARGIN * most / max(len(hashes), 1)
-    rows = np.arange(len(hashes))
     if share < 1:
         near = np.flatnonzero(hashes < np.uint64(int(share * 2**64)))
-        rows = near if len(np.unique(hashes[near])) >= most else rows
-    distinct = np.unique(hashes[rows])
-    if len(distinct) > most:
-        rows = rows[hashes[rows] <= distinct[most - 1]]
-    return rows[np.argsort(hashes[rows], kind="stable")]
+        chosen, n_distinct = _lowest(hashes[near], most)
+        if n_distinct == most:
+            return near[chosen]
+    return _lowest(hashes, most)[0]
+
+
+def _lowest(hashes: Hashes, most: int) -> tuple[Array, int]:
+    """Return the places of the ``most`` smallest distinct hashes with all their copies, and how many are distinct."""
+    order = np.argsort(hashes, kind="stable")
+    first = np.flatnonzero(np.diff(hashes[order], prepend=~hashes[order[:1]]))  # of the copies of each
+    return (order[: first[most]], most) if len(first) > most else (order, len(first))
 
 
 def _is_positive(sampled: Floats, numbers: Floats) -> bool:
