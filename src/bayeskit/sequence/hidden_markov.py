@@ -445,6 +445,10 @@ class HiddenMarkovModel(HMMInference):
     def _restore(self, tally: Tally, state: State | None) -> Self:
         """Restore the model from a file."""
         self._check_settings()
+        for wanted in HMMStructure.counting_plan(self, tally.schema):
+            counted = tally.plan.of(wanted.kind)
+            if counted is None or not {*wanted.names} <= {*counted.names}:
+                raise BadFile(f"the counts lack {wanted.kind}, which the settings need")
         if state is None:
             return self._become(tally, None)
         if state.header["scales"].keys() != {*tally.schema.measured}:
