@@ -12,7 +12,7 @@ BIRDS = load_penguins()
 
 MISTAKES = [
     (["fit", "no.csv", "-t", "species"], 1, "there is no file or folder 'no.csv'"),
-    (["fit", "birds.csv", "-t", "specie"], 1, "birds.csv has no target column 'specie' (columns: species, island"),
+    (["fit", "birds.csv", "-t", "specie"], 1, "there is no target column 'specie' in birds.csv (columns: species"),
     (["fit", "birds.csv", "-t", "species", "--role", "yaer=ignore"], 1, "there is no column 'yaer'"),
     (["fit", "birds.csv", "-t", "species", "--role", "year=odd"], 2, "(roles: categorical, numeric, text, ignore;"),
     (["fit", "birds.csv", "-t", "species", "--type", "yaer=string"], 2, "--type names 'yaer'"),
@@ -45,7 +45,7 @@ def test_mistakes_with_a_model_leave_it_as_it_was(bayes, model, here):
     for words, said in (
         (["learn", model, "bad.csv"], "bad.csv, line 174: column 'bill_length_mm' holds 'oak'"),
         (["forget", model, "bad.csv"], "bad.csv, line 174"),
-        (["learn", model, "tennis.csv"], "tennis.csv has no target column 'species'"),
+        (["learn", model, "tennis.csv"], "there is no target column 'species' in tennis.csv"),
         (["forget", model, "birds.csv"], "would leave nothing"),
         (
             ["explain", model, "birds.csv", "--row", "999"],

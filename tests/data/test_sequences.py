@@ -6,6 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import bayeskit as bk
 from bayeskit.data import frames
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.reader import read_table
@@ -199,3 +200,12 @@ def test_a_frame_with_columns_of_such_names_is_a_table():
     assert read_table(frame, [0, 1]).data is frame
     whole = read_table(Sequences.of(SYMBOLS), ["a", "b", "c"])
     assert (whole.n_rows, whole.take(np.array([2, 0])).starts.tolist()) == (3, [0, 1, 4])
+
+
+def test_sequences_their_schema_and_their_tally_print_as_tables():
+    walks = Sequences.of([["sun", "<rain>", None], [], ["sun"] * 12])
+    assert str(walks).splitlines()[:2] == ["3 sequences with 15 steps", "sequence  steps  x0"]
+    assert "&lt;rain&gt;" in walks._repr_html_()
+    model = bk.NaiveBayes().fit({"sky": ["sun", "rain"], "x": [1.0, 2.0]}, ["a", "b"])
+    assert str(model.schema_).splitlines()[1:3] == ["column  role         settings", "sky     categorical"]
+    assert repr(model.tally_).splitlines()[:2] == ["Tally of 2 rows, 2 classes, 2 columns", "class  rows"]

@@ -16,6 +16,7 @@ from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.vocabulary import Value, canonical, sort_values
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch, format_setting
 from bayeskit.nearest import did_you_mean
+from bayeskit.tables import Grid, Readable, Sheet
 
 Kind = Literal["string", "boolean", "integer", "float", "date", "object", "null", "text", "code"]
 """Kinds of columns; "text" are whole documents, "code" asks for numbers that are categories."""
@@ -196,8 +197,8 @@ NO_TARGET = Target("", ("",))
 """Target of tables without classes: every row belongs to one class without a name."""
 
 
-@dataclass(frozen=True)
-class Schema:
+@dataclass(frozen=True, repr=False)
+class Schema(Readable):
     """Roles of the columns, in order, and the target.
 
     Parameters
@@ -218,6 +219,18 @@ class Schema:
 
     def __hash__(self) -> int:
         return hash((tuple(self.columns.items()), self.target))
+
+    @property
+    def sheet(self) -> Sheet:
+        """The role and the settings of each column, as a table."""
+        settings = [
+            ", ".join(f"{each.name}={getattr(role, each.name)!r}" for each in fields(role) if getattr(role, each.name))
+            for role in self.columns.values()
+        ]
+        roles = [role.name for role in self.columns.values()]
+        target = f" for the target {self.target.name!r}" if self.target != NO_TARGET else ""
+        grid = Grid({"column": [*self.columns], "role": roles, "settings": settings})
+        return Sheet(f"Schema of {len(self.columns):,} columns{target}", (grid,))
 
     @cached_property
     def used(self) -> list[str]:
@@ -568,8 +581,8 @@ def _default(name: str, kind: Kind, every: str | Role | Date | None) -> Role | D
     if kind not in DEFAULT_ROLES:
         raise SchemaMismatch(
             f"column {name!r} holds dates, which are taken only when declared",
-            hint=f"{format_setting('roles', {name: 'numeric'})} (seconds since 1970), "
-            '"categorical", parts such as "month,weekday" (also year, day, hour), or "ignore".',
+            hint=f"{format_setting('roles', {name: 'month,weekday'})} takes parts (also year, day, hour), and other "
+            "roles are numeric (seconds since 1970), categorical and ignore.",
         )
     return DEFAULT_ROLES[kind]()
 

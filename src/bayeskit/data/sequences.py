@@ -30,13 +30,15 @@ from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch, with_article
 from bayeskit.lazy import pa, pc
 from bayeskit.nearest import did_you_mean
+from bayeskit.tables import ROWS, Grid, Readable, Sheet
 from bayeskit.typing import Array, Floats, Ints
 
 ALONE = "for one alone give a list of one: [sequence]"
+STEPS = 10  # of a sequence that are shown
 
 
-@dataclass(frozen=True, eq=False)
-class Sequences(Taken):
+@dataclass(frozen=True, eq=False, repr=False)
+class Sequences(Taken, Readable):
     """Sequences: sequence i has the steps ``starts[i]`` to ``starts[i + 1]`` of every column.
 
     It is a source of rows, so anything that reads tables can read it.
@@ -48,6 +50,11 @@ class Sequences(Taken):
     ...                      order="at")
     >>> walks.starts.tolist(), walks.columns["sky"].to_pylist(), walks.ids
     ([0, 2, 3], ['rain', 'sun', 'hail'], (1, 2))
+    >>> print(walks)
+    2 sequences with 3 steps
+    sequence  steps  sky
+    1             2  rain, sun
+    2             1  hail
     """
 
     columns: Mapping[str, Column]
@@ -58,6 +65,25 @@ class Sequences(Taken):
     ids: tuple[Any, ...] | None = None  # of the sequences, where they came with some
     rows: Ints | None = None  # in which row of the table each position stood, where that is not its own number
     weights: Floats | None = None  # of the sequences
+
+    @property
+    def sheet(self) -> Sheet:
+        """The number and the first of the steps of each sequence, as a table."""
+        n = min(len(self), ROWS)
+        starts = self.starts[: n + 1].tolist()
+        cells = {name: cut(column, 0, starts[-1]) for name, column in self.columns.items()}
+        listed = {name: (c.to_pylist() if is_arrow(c) else c.tolist()) for name, c in cells.items()}
+        grid: dict[str, Sequence[Any]] = {
+            "sequence": [str(one) for one in (self.ids or range(len(self)))[:n]],
+            "steps": np.diff(starts).tolist(),
+        }
+        for name, values in listed.items():
+            grid[f"{name} (column)" if name in grid else name] = [
+                ", ".join(map(str, values[a : min(b, a + STEPS)])) + (", …" if b - a > STEPS else "")
+                for a, b in pairwise(starts)
+            ]
+        title = f"{len(self):,} sequences with {int(self.starts[-1]):,} steps"
+        return Sheet(title, (Grid(grid, more=len(self) - n),))
 
     @classmethod
     def of(

@@ -248,13 +248,13 @@ class HasHead:
     weight: str | None
     columns_to_read: Mapping[str, Kind | None] | None
     kinds: Any
-    _subject: Any = "the frame"  # of messages
+    _subject: Any = "the frame"  # of messages, which may name several files
 
     def with_target(self, name: str) -> Self:
         """Return a source that takes its labels from this column."""
         if name not in self.head:
             known = f"(columns: {', '.join(self.head)}){did_you_mean(name, self.head)}"
-            raise SchemaMismatch(f"{self._subject} has no target column {name!r} {known}")
+            raise SchemaMismatch(f"there is no target column {name!r} in {self._subject} {known}")
         return self._copy(target=name)
 
     def with_weight(self, name: str) -> Self:

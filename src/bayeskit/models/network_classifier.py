@@ -430,6 +430,17 @@ class NetworkClassifier(StructuredClassifier):
 
     @available_if(lambda model: not model._class_has_parents(), "the class has parents, and a table instead of a prior")
     def with_prior(self, prior: Any) -> Self:
+        """Return a copy with another class prior; absent where the class has parents.
+
+        Parameters
+        ----------
+        prior : str, mapping or smoothing rule
+            As for the constructor.
+
+        Returns
+        -------
+        NetworkClassifier
+        """
         return super().with_prior(prior)
 
     # -- scores ------------------------------------------------------------------------------------------

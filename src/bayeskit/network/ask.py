@@ -46,6 +46,13 @@ class Reply(Readable, Drawable):
         Answer to P(column | condition): ``{value: probability}``.
     record : dict
         All results as plain data; for counted rows also the number of matching rows and the credible interval.
+
+    Examples
+    --------
+    >>> from bayeskit import BayesianNetwork, ask
+    >>> wet = BayesianNetwork([("rain", "wet")], {"rain": 0.2, "wet": {True: 0.9, False: 0.1}})
+    >>> round(float(ask(wet, "P(rain | wet)")), 4)                    # 0.2 · 0.9 / (0.2 · 0.9 + 0.8 · 0.1)
+    0.6923
     """
 
     query: str

@@ -42,6 +42,14 @@ class ArcStrengths(Drawable):
     probabilities : ndarray of shape (n_nodes, n_nodes)
         P(parent → child | data).
     method : str
+
+    Examples
+    --------
+    >>> from bayeskit import arc_strengths
+    >>> table = {"rain": ["yes", "no"] * 20, "wet": ["yes", "no"] * 19 + ["no", "yes"], "coin": [*"hhtt"] * 10}
+    >>> strengths = arc_strengths(table, method="exact")
+    >>> strengths.table["parent"][0], strengths.table["child"][0], round(strengths.table["strength"][0], 2)
+    ('rain', 'wet', 1.0)
     """
 
     nodes: list[str]

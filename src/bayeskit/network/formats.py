@@ -45,6 +45,16 @@ def read_network(path: str | Path, *, memory_limit: int = MEMORY_LIMIT) -> Bayes
     ------
     BadFile
         If the file is malformed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from bayeskit import BayesianNetwork
+    >>> rain = BayesianNetwork([("rain", "wet")], {"rain": 0.2, "wet": {True: 0.9, False: 0.1}})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_network(rain, f"{folder}/rain.net")
+    ...     read_network(f"{folder}/rain.net").nodes
+    ('rain', 'wet')
     """
     parse = _format_of(path).parse
     return parse(read_text(path), str(path), memory_limit=memory_limit)

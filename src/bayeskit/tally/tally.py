@@ -16,6 +16,7 @@ from bayeskit.data.vocabulary import Value, canonical, declared_first, sort_valu
 from bayeskit.errors import BadFile, BayesError, NotLearned, SchemaMismatch
 from bayeskit.memory import check_memory
 from bayeskit.storage.container import ValueList, pack, unpack
+from bayeskit.tables import Grid, Readable, Sheet, class_header
 from bayeskit.tally.counts import Families, Family, Joint, Joints, Pairs
 from bayeskit.tally.distinct import DistinctValues, Values
 from bayeskit.tally.moments import ColumnMoments, LogMoments, Moments, Products
@@ -89,7 +90,7 @@ def _rising(listed: Any, declared: tuple[Value, ...] = ()) -> tuple[Value, ...]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Tally:
+class Tally(Readable):
     """Row counts by class, and the statistics of the columns by kind.
 
     Tallies with the same schema can be added and subtracted.
@@ -210,8 +211,13 @@ class Tally:
         """Return the plan that was counted."""
         return Plan(*(statistic.request for statistic in self.statistics.values()))
 
-    def __repr__(self) -> str:
-        return f"<Tally of {self.n_rows:,} rows, {len(self.classes)} classes, {len(self.plan.names)} columns>"
+    @property
+    def sheet(self) -> Sheet:
+        """The rows of each class and the roles of the columns, as tables."""
+        title = f"Tally of {self.n_rows:,} rows, {len(self.classes)} classes, {len(self.plan.names)} columns"
+        header = class_header(self.schema.target.name or "class", ["rows"])
+        classes = Grid({header: [str(c) for c in self.classes], "rows": self.class_counts.tolist()})
+        return Sheet(title, (classes, "", *self.schema.sheet.parts))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tally):

@@ -167,8 +167,9 @@ def test_values_with_commas_are_quoted_in_a_list(bayes, here):
 def test_second_choices_are_translated_too(bayes, here):
     (here / "dates.csv").write_text("joined,y\n" + "2024-01-05,p\n2024-02-05,q\n" * 15)
     told = bayes("fit", "dates.csv", "-t", "y", code=1).err
-    assert "--role joined=numeric (seconds since 1970)" in told
-    assert "month,weekday" in told
+    assert "--role joined=month,weekday takes parts" in told
+    assert "numeric (seconds since 1970), categorical and ignore" in told
+    assert '"' not in told
     (here / "old.csv").write_bytes(b"town,y\n" + "Köln,p\nBonn,q\n".encode("latin-1"))
     assert (
         "would read 'Köln': if that is right, pass --encoding cp1252" in bayes("fit", "old.csv", "-t", "y", code=1).err

@@ -270,7 +270,7 @@ class SqlSource(HasHead):
 
     @property
     def _subject(self) -> str:
-        return f"{self.name}: the query"
+        return f"the query of {self.name}"
 
     @property
     def read(self) -> list[Field]:

@@ -51,7 +51,7 @@ class TokenCounter(Transforms):
     binary : bool, default=False
         1 instead of every positive count.
     dtype : dtype, default=int64
-        That of the matrix.
+        Type of the counts in the matrix.
     hash_bits : int, default=None
         Count tokens in 2^hash_bits buckets instead of by name.
     n_threads : int, default=None
