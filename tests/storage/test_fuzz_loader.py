@@ -95,6 +95,7 @@ REFUSED = {
     "weights of an ensemble that vanish": cells("bayes", 21, 1e-300),
     "class weights that sum to infinity": cells("text-weighted", 0, 1.7e308),
     "full covariances of counts without products": setting("hidden-markov", covariance="full"),
+    "more sequences than can be counted": cells("sequence-classifier", 0, 2**63 - 1),
     "a limit on words that is a truth": setting("text-nbsvm", max_df=False),
     "linear weights of other words": setting("text-nbsvm", max_features=2),
     "a measured column that is coded": header(

@@ -36,7 +36,7 @@ from bayeskit.sequence.markov_chain import LeaveOneOutChains, MarkovChain
 from bayeskit.storage.model_file import Saved, State
 from bayeskit.tables import Figure, Grid, ProbabilityTable, Table, class_header
 from bayeskit.tally.plan import Space, format_times
-from bayeskit.tally.tally import Tally
+from bayeskit.tally.tally import LARGEST, Tally
 from bayeskit.tolerance import GONE
 from bayeskit.typing import Array, Floats, Ints
 from bayeskit.undecidable import refuse_no_numbers
@@ -655,8 +655,8 @@ class SequenceClassifier(SequenceModel, Composite):
         if not is_sorted or not isinstance(target, str):
             raise BadFile("the classes of the sequences are missing, not sorted, or not unique")
         is_counted = counts.shape == (len(classes),) and counts.dtype in (np.int64, np.float64)
-        if not is_counted or not (np.isfinite(counts) & (counts > 0)).all():
-            raise BadFile("a class has no sequences, or they are not counted as they are")
+        if not is_counted or not (np.isfinite(counts) & (counts > 0)).all() or counts.sum(dtype=float) > LARGEST:
+            raise BadFile(f"a class has no sequences, or all have more than {LARGEST:,}")
         self._check_settings()
         models = dict(zip(classes, parts.values(), strict=True))
         if any(type(model) is not type(self._class_model(label)) for label, model in models.items()):
