@@ -100,12 +100,16 @@ def test_the_closed_form_of_gaussians_equals_refitting_on_many_rows(ddof):
     X[rng.random(X.shape) < 0.1] = np.nan
     X[5, 3] = 1e7  # nearly all of the spread of its class
     X[:3] = rng.normal(size=(3, 70))
-    model = bk.NaiveBayes(ddof=ddof).fit(X, y)
+    model = bk.NaiveBayes(numeric="gaussian", ddof=ddof).fit(X, y)
     assert any(part.closed_form is not None for kind in model._left_out().kinds for part in kind.parts)
     found = left_out(model, X, y)
+    terms = [
+        model._left_out().terms(block).sum(axis=2) for block in model._encoder().blocks(model._labeled(X, y, None))
+    ]
+    np.testing.assert_allclose(np.concatenate(terms), found, rtol=1e-9, atol=1e-9)
     for i in [0, 1, 2, 5, *rng.integers(3, n, 20).tolist()]:
         rest = np.arange(n) != i
-        other = bk.NaiveBayes(ddof=ddof).fit(X[rest], y[rest])
+        other = bk.NaiveBayes(numeric="gaussian", ddof=ddof).fit(X[rest], y[rest])
         np.testing.assert_allclose(found[i], other.predict_joint_log_proba(X[[i]])[0], rtol=1e-9, atol=1e-9)
 
 
@@ -121,7 +125,7 @@ def test_the_closed_form_of_gaussians_equals_refitting_on_many_rows(ddof):
 def test_a_row_that_cannot_have_been_learned_is_refused_by_its_number_and_column(row, label, culprit):
     rows = [{"sky": "sun", "size": float(i)} for i in range(6)] + [{"sky": "hail", "size": 3.0 * i} for i in range(6)]
     y = ["a"] * 6 + ["b"] * 6
-    model = bk.NaiveBayes().fit(rows, y)
+    model = bk.NaiveBayes(numeric="gaussian").fit(rows, y)
     with pytest.raises(bk.errors.NotLearned, match=rf"row 11 .*'{culprit}'"):
         model.leave_one_out([*rows[:11], row], [*y[:11], label]) if label == "b" else model.leave_one_out(
             [*rows[1:6], *rows[6:], row], [*y[1:], label]
@@ -134,7 +138,7 @@ def test_a_row_that_cannot_have_been_learned_is_refused_by_its_number_and_column
 FLOORS = [0.01, 0.3, 1.0, bk.VarianceFloor(0.02, of="total"), bk.VarianceFloor(1e-9, of="total")]
 GAUSSIANS = [
     *(
-        bk.NaiveBayes(variance=rule, ddof=ddof)
+        bk.NaiveBayes(numeric="gaussian", variance=rule, ddof=ddof)
         for rule in ("class_feature", "feature", "class", "all")
         for ddof in (0, 1)
     ),
@@ -187,7 +191,7 @@ def test_leaving_out_equals_refitting_where_the_floor_holds_a_variance_up(model,
 def test_a_row_that_leaves_moves_the_floor_of_the_other_classes():
     rows = [{"x": v} for v in (1.0, 1.0, 1.0, 4.0, 7.0, 19.0)]
     y = ["a"] * 3 + ["b"] * 3
-    model = bk.NaiveBayes().fit(rows, y)
+    model = bk.NaiveBayes(numeric="gaussian").fit(rows, y)
     assert model.table("x")["variance"][0] == pytest.approx(0.01 * 126 / 4)  # (0 + 36 + 9 + 81) / (2 + 2)
     scores = left_out(model, rows, y)
     np.testing.assert_allclose(scores, refitted(model, rows, y), rtol=1e-12)
@@ -196,7 +200,9 @@ def test_a_row_that_leaves_moves_the_floor_of_the_other_classes():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", [bk.NaiveBayes(), bk.GaussianBayes(), bk.GaussianBayes("tied")], ids=repr)
+@pytest.mark.parametrize(
+    "model", [bk.NaiveBayes(numeric="gaussian"), bk.GaussianBayes(), bk.GaussianBayes("tied")], ids=repr
+)
 @pytest.mark.parametrize("narrow", [0.03, 0.11, 0.16, 0.3])
 def test_the_short_ways_give_what_refitting_gives_near_the_floor(model, narrow):
     rng = np.random.default_rng(8)

@@ -289,6 +289,9 @@ class _Search:
     tempered: bool
     exponent: float = 1.0
 
+    def __post_init__(self) -> None:
+        self._rows = np.arange(len(self.labels))
+
     def best(self) -> dict[str, Kind]:
         """Return the best kind of each column."""
         self.worth = -np.inf
@@ -320,7 +323,8 @@ class _Search:
 
     def _worth(self, scores: Floats, exponent: float) -> float:
         """Return Σ ln P(class | row), each term at least the log of the smallest probability."""
-        log_p = logspace.log_posterior_of(exponent * scores, self.labels)
+        scores = exponent * scores
+        log_p = scores[self._rows, self.labels] - logspace.normalize(scores)[1]
         return float(self.weights @ np.maximum(log_p, logspace.log(LEAST_PROBABILITY)))
 
     def _exponent(self, scores: Floats) -> float:

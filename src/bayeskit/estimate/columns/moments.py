@@ -583,20 +583,33 @@ class LeftOutGaussianColumns(LeftOutColumns):
     used: Sequence[str]
 
     def add_scores(self, leaving: Leaving, scores: Floats, n_threads: int) -> None:
-        """Use the closed form where it is accurate, else double-double."""
+        """Add the scores of all columns of a part at once."""
         for part in self.parts:
-            rows, form = leaving.stays, part.closed_form
-            if form is not None and leaving.whole:
-                columns = [leaving.block.floats[name] for name in part.names]
-                least = max(LEAST_REST, float(part.floored_rest.max()))
-                rows = kernels.score_gaussian_left_out(columns, leaving.labels, *form, least, scores, n_threads)
-            if rows.any():
-                for some, x in numbers_in_steps(leaving, np.flatnonzero(rows), part.names, part.moments):
-                    scores[some] += part.terms(x, leaving.labels[some], leaving.unit[some]).sum(axis=-1)
+            _add_gaussians(part, leaving, scores, n_threads)
 
     def terms(self, leaving: Leaving) -> Mapping[str, Floats]:
-        """Return the terms, computed in double-double."""
-        return terms_by_column(leaving, ((part.names, part.terms) for part in self.parts), self.used)
+        """Return the terms, each column by itself where there is a closed form."""
+        exact = [(part.names, part.terms) for part in self.parts if part.closed_form is None or not leaving.whole]
+        terms = terms_by_column(leaving, exact, self.used)
+        done = {name for names, _ in exact for name in names}
+        for part in self.parts:
+            for j, name in enumerate(part.names):
+                if name in terms and name not in done:
+                    column = replace(part, names=(name,), moments=part.moments.columns([j]))
+                    _add_gaussians(column, leaving, terms[name], 1)
+        return terms
+
+
+def _add_gaussians(part: LeftOutGaussians, leaving: Leaving, scores: Floats, n_threads: int) -> None:
+    """Add the scores of columns by the closed form where it is accurate, else in double-double."""
+    rows, form = leaving.stays, part.closed_form
+    if form is not None and leaving.whole:
+        columns = [leaving.block.floats[name] for name in part.names]
+        least = max(LEAST_REST, float(part.floored_rest.max()))
+        rows = kernels.score_gaussian_left_out(columns, leaving.labels, *form, least, scores, n_threads)
+    if rows.any():
+        for some, x in numbers_in_steps(leaving, np.flatnonzero(rows), part.names, part.moments):
+            scores[some] += part.terms(x, leaving.labels[some], leaving.unit[some]).sum(axis=-1)
 
 
 class GaussianCell:
