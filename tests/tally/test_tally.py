@@ -203,3 +203,13 @@ def test_strings_and_numbers_are_not_merged_as_values_of_one_column():
         numbers + strings
     both = Tally.from_counts({"zip": {"a": {"1": 2, 2: 1}}})
     assert (numbers + both).families["zip"].values == (1, 2, "1")
+
+
+@pytest.mark.parametrize("roles", ["categorical", "numeric"])
+def test_the_columns_of_a_plan_are_not_gathered_once_for_each_column(roles, monkeypatch):
+    names, gathered = Plan.names.fget, []
+    monkeypatch.setattr(Plan, "names", property(lambda self: gathered.append(self) or names(self)))
+    X, y = np.random.default_rng(0).integers(0, 3, (40, 60)), np.arange(40) % 2
+    model = bk.NaiveBayes(numeric="gaussian", roles=roles).fit(X, y)
+    model.partial_fit(X[:1], y[:1])
+    assert 0 < len(gathered) < 20

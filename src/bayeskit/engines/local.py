@@ -43,7 +43,8 @@ def collect_part(
     Raise an error as soon as a column has more than ``max_categories`` values.
     """
     encoder = Encoder(schema, classes=Vocabulary(schema.target.domain or ()), grow=True, n_threads=n_threads)
-    hasher = RowHasher([name for name in schema.used if name in plan.names])
+    counted = {*plan.names}
+    hasher = RowHasher([name for name in schema.used if name in counted])
     return _count(encoder.blocks(source), encoder, plan, memory_limit, max_categories, hasher)
 
 

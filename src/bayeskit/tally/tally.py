@@ -147,7 +147,8 @@ class Tally(Readable):
         -------
         Tally
         """
-        space = Space(schema, (), {name: () for name in schema.coded if name in plan.names})
+        counted = {*plan.names}
+        space = Space(schema, (), {name: () for name in schema.coded if name in counted})
         nothing = (statistic_of(request.kind).empty(request, space) for request in plan)
         return cls.of(space, np.zeros(0, dtype=np.int64), *nothing)
 
