@@ -384,7 +384,10 @@ def logarithm(x: Floats) -> Floats:
     >>> logarithm(np.array([1.0, 0.0, -2.0, np.nan])).tolist()
     [0.0, nan, nan, nan]
     """
-    return np.log(np.where(x > 0, x, np.nan))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_x = np.log(np.asarray(x, order="C"))  # several times faster than with strides
+    none = np.isneginf(log_x)
+    return np.where(none, np.nan, log_x) if none.any() else log_x
 
 
 @register
@@ -396,7 +399,10 @@ class LogMoments(ColumnMoments):
     @classmethod
     def count(cls, request: Request, counter: BlockCounts) -> Self:
         """Count a block; raise an error for the first number that has no logarithm."""
-        for name in request.columns:
+        logs = [logarithm(counter.block.floats[name]) for name in request.columns]
+        for name, log_x in zip(request.columns, logs, strict=True):
+            if np.isfinite(log_x.sum()):
+                continue  # each has a logarithm and none is missing
             x = counter.block.floats[name]
             rows = np.flatnonzero(~np.isnan(x) & ~((x > 0) & (x < np.inf)))
             if len(rows):
@@ -405,7 +411,6 @@ class LogMoments(ColumnMoments):
                     ": log-normal columns hold numbers above zero.",
                     hint=f"Take it otherwise: {format_setting('numeric', {name: 'gaussian'})}",
                 )
-        logs = [logarithm(counter.block.floats[name]) for name in request.columns]
         return cls(request.columns, Moments(*counter.moments(logs)))
 
 
