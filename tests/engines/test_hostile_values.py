@@ -61,7 +61,7 @@ def test_every_engine_refuses_a_cell_without_plain_value(way, name, tmp_path):
     table = table_of(cells)
     source = way.source([table.slice(0, 2), table.slice(2)], tmp_path, "label")
     with pytest.raises(bk.BayesError, match=message):
-        bk.NaiveBayes(roles={"days": "ignore", "cell": role}).fit_source(source)
+        bk.NaiveBayes(numeric="gaussian", roles={"days": "ignore", "cell": role}).fit_source(source)
 
 
 @pytest.mark.parametrize("kind", ["duckdb", "postgres"])
@@ -75,7 +75,7 @@ def test_a_database_with_an_infinite_date_is_refused_streamed_and_counted(kind, 
     days = [bc if cell == "BC" else cell, "2024-05-01", "2024-05-02", "0001-01-01", "9999-12-31"]
     rows = ", ".join(f"('{day}', '{label}')" for day, label in zip(days, "ababa", strict=True))
     query = f"SELECT CAST(d AS {type_}) AS cell, y FROM (VALUES {rows}) AS t(d, y)"
-    model = bk.NaiveBayes(roles={"cell": role})
+    model = bk.NaiveBayes(numeric="gaussian", roles={"cell": role})
     with pytest.raises(bk.BayesError, match=BEYOND_YEARS):
         model.fit(sql(query, there.source_of_rows(), push=push), "y")
     model.fit(sql(f"{query} WHERE d LIKE '____-__-__'", there.source_of_rows(), push=push), "y")
@@ -92,7 +92,7 @@ def test_nanoseconds_count(way, name, role, tmp_path):
     ):
         pytest.skip("it holds microseconds")
     table = table_of(NANOSECONDS[name])
-    model = bk.NaiveBayes(roles={"days": "ignore", "cell": role})
+    model = bk.NaiveBayes(numeric="gaussian", roles={"days": "ignore", "cell": role})
     here = bk.models.base.clone(model).fit(table, "label").tally_
     there = model.fit_source(way.source([table.slice(0, 2), table.slice(2)], tmp_path, "label")).tally_
     assert agree(there, here)
@@ -107,7 +107,7 @@ def test_a_date_is_the_same_in_every_unit(unit, role):
     labels = ["a", "b", "a", "b"]
     if role == "categorical" and unit in "YD":
         pytest.skip("a day is no moment")
-    model = bk.NaiveBayes(roles={"cell": role})
+    model = bk.NaiveBayes(numeric="gaussian", roles={"cell": role})
     expected = bk.models.base.clone(model).fit({"cell": days.astype("M8[us]")}, labels).tally_
     assert agree(model.fit({"cell": days.astype(f"M8[{unit}]")}, labels).tally_, expected)
 

@@ -33,7 +33,8 @@ def rows(n, seed=0, labels=("no", "yes")):
 
 
 def model(**settings):
-    return bk.NaiveBayes(roles={"code": "categorical", "days": "ignore"}, **settings)
+    roles = {"code": "categorical", "days": "ignore"}
+    return bk.NaiveBayes(**{"numeric": "gaussian", "roles": roles, **settings})
 
 
 def whole(parts, **settings):
@@ -98,10 +99,14 @@ def test_more_rows_are_learned_there(way, tmp_path):
 
 def test_a_column_of_weights_is_the_row_as_often(way, tmp_path):
     parts = [rows(15, 1), EMPTY, rows(10, 2)]
-    found = bk.NaiveBayes(roles={"code": "categorical"}).fit_source(way.source(parts, tmp_path, "label", "days"))
+    found = bk.NaiveBayes(numeric="gaussian", roles={"code": "categorical"}).fit_source(
+        way.source(parts, tmp_path, "label", "days")
+    )
     table = pa.concat_tables(parts)
     again = np.repeat(np.arange(table.num_rows), table["days"].to_numpy())
-    repeated = bk.NaiveBayes(roles={"code": "categorical"}).fit(table.take(again).drop_columns(["days"]), "label")
+    repeated = bk.NaiveBayes(numeric="gaussian", roles={"code": "categorical"}).fit(
+        table.take(again).drop_columns(["days"]), "label"
+    )
     assert agree(found.tally_, repeated.tally_.as_float())
     assert "days" not in found.schema_.columns
 
@@ -109,7 +114,7 @@ def test_a_column_of_weights_is_the_row_as_often(way, tmp_path):
 @pytest.mark.parametrize(
     "other",
     [
-        bk.NaiveBayes(roles={"code": "categorical"}),
+        bk.NaiveBayes(numeric="gaussian", roles={"code": "categorical"}),
         bk.NaiveBayes(roles={"code": "categorical"}, numeric="histogram", cuts=4),
         bk.TAN(),
         bk.GaussianBayes(roles={"sky": "ignore", "flag": "ignore"}),
@@ -188,7 +193,7 @@ def test_cut_points_are_those_of_one_machine(way, settings, tmp_path):
         bk.AODE(roles={"days": "ignore"}),
         bk.FullJointBayes(roles={"code": "ignore", "days": "ignore"}),
         bk.GaussianBayes(roles={"sky": "ignore", "flag": "ignore", "code": "ignore"}),
-        bk.NaiveBayes(roles={"sky": "text", "code": "ignore"}),
+        bk.NaiveBayes(numeric="gaussian", roles={"sky": "text", "code": "ignore"}),
     ],
     ids=lambda other: type(other).__name__,
 )

@@ -120,7 +120,7 @@ def learned(anyhow, name, role, folder):
     if (anyhow.name, name) in UNHEARD_OF:
         pytest.skip("SQLite has no such type")
     table = TABLE.select([name, "days", "label"])
-    model = bk.NaiveBayes(roles={"days": "ignore", name: role})
+    model = bk.NaiveBayes(numeric="gaussian", roles={"days": "ignore", name: role})
     here = bk.models.base.clone(model).fit(table, "label").tally_
     return here, model.fit_source(anyhow.source([table.slice(0, 2), table.slice(2)], folder, "label")).tally_
 
@@ -160,9 +160,9 @@ def test_all_columns_of_values_are_the_same_on_a_cluster(cluster, tmp_path):
     summed = {f"sum of {name}": TABLE[name] for name in NUMBERS}
     table = pa.table({**dict(zip(TABLE.column_names, TABLE.columns, strict=True)), **summed})
     roles = {"days": "ignore", **dict.fromkeys(NAMES, "categorical"), **dict.fromkeys(summed, "numeric")}
-    here = bk.NaiveBayes(roles=roles).fit(table, "label").tally_
+    here = bk.NaiveBayes(numeric="gaussian", roles=roles).fit(table, "label").tally_
     source = cluster.source([table.slice(0, 2), table.slice(2)], tmp_path, "label")
-    there = bk.NaiveBayes(roles=roles).fit_source(source).tally_
+    there = bk.NaiveBayes(numeric="gaussian", roles=roles).fit_source(source).tally_
     assert there.classes == here.classes == ("A", "a", "a ")
     for name in NAMES:
         assert list(map(typed, there.families[name].values)) == list(map(typed, here.families[name].values)), name
@@ -189,7 +189,9 @@ def test_objects_of_a_dask_frame_are_learned_as_its_own_rows_would_be(to_texts):
     with dask.config.set({"dataframe.convert-string": to_texts, "scheduler": "synchronous"}):
         frame = dd.from_pandas(table, npartitions=2)
         own = frame.compute()
-        model = bk.NaiveBayes(roles={**dict.fromkeys(cells, "categorical"), "sum of price": "numeric"})
+        model = bk.NaiveBayes(
+            numeric="gaussian", roles={**dict.fromkeys(cells, "categorical"), "sum of price": "numeric"}
+        )
         there = bk.models.base.clone(model).fit(frame, "label").tally_
     assert isinstance(own["price"].iloc[0], str) == to_texts
     here = model.fit(own, "label").tally_
