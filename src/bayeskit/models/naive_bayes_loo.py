@@ -315,8 +315,8 @@ class _Search:
         of = self.terms[name]
         rest = self.scores - of[chosen[name]]
         worth = {kind: self._worth(rest + term, self.exponent) for kind, term in of.items() if kind != chosen[name]}
-        kind = max(worth, key=worth.__getitem__)
-        if worth[kind] <= self.worth + GAIN:
+        kind = max(worth, key=worth.__getitem__, default=None)
+        if kind is None or worth[kind] <= self.worth + GAIN:  # alone: a class has no number
             return False
         self.worth, chosen[name], self.scores = worth[kind], kind, rest + of[kind]
         return True

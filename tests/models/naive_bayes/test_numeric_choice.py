@@ -181,3 +181,11 @@ def test_the_first_batch_fixes_the_kinds(model):
     assert kinds == bk.NaiveBayes().fit(first, LABELS[:200]).schema_.columns
     assert streamed.fixed_[0] == "kinds of numbers"
     assert bk.NaiveBayes().fit({"sky": ["sun", "rain"]}, ["a", "b"]).fixed_ == ()
+
+
+@pytest.mark.parametrize("cells", [[np.nan] * 5 + [1.0], [1.0, 2.0, 3.0, np.nan, np.nan, np.nan]])
+def test_a_class_without_numbers_in_an_unsmoothed_model_leaves_one_kind(cells):
+    table = {"x": cells, "z": [1.0, 2.0, 3.0, 4.0, 5.0, 7.0]}
+    model = bk.NaiveBayes(smoothing=0).fit(table, list("aaabbb"))
+    assert model.schema_.columns["x"].kind == "histogram"
+    assert model.predict(table).tolist() == list("aaabbb")
