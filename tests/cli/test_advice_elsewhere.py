@@ -89,7 +89,6 @@ def test_models_that_must_see_rows_are_told_of_those_that_need_counts_alone(here
     for kind, settings, mended in (
         (bk.AODE, {"weights": "log-linear"}, {"weights": "equal"}),
         (bk.KDB, {"selective": True}, {"selective": False}),
-        (bk.NaiveBayes, {"numeric": "auto"}, {"numeric": "gaussian"}),
     ):
         ((name, value),) = mended.items()
         assert value in advised(said(attempt, kind=kind, **settings), name)

@@ -30,10 +30,10 @@ def test_models_that_take_no_texts(kind):
 
 
 @pytest.mark.slow
-def test_an_ensemble_takes_no_texts():
+def test_a_tree_takes_no_texts():
     data, y = rows(a=[*"uvw"] * 20)
 
-    def attempt(kind=bk.BayesClassifier, roles=None):
+    def attempt(kind=bk.TAN, roles=None):
         return kind(roles={"a": "text", **(roles or {})}).fit(data, y)
 
     follow(attempt, "roles", "NaiveBayes")

@@ -14,7 +14,7 @@ MISTAKES = [
     (["fit", "no.csv", "-t", "species"], 1, "there is no file or folder 'no.csv'"),
     (["fit", "birds.csv", "-t", "specie"], 1, "there is no target column 'specie' in birds.csv (columns: species"),
     (["fit", "birds.csv", "-t", "species", "--role", "yaer=ignore"], 1, "there is no column 'yaer'"),
-    (["fit", "birds.csv", "-t", "species", "--role", "year=odd"], 2, "(roles: categorical, numeric, text, ignore;"),
+    (["fit", "birds.csv", "-t", "species", "--role", "year=odd"], 2, "(roles: categorical, numeric, number, text, ig"),
     (["fit", "birds.csv", "-t", "species", "--type", "yaer=string"], 2, "--type names 'yaer'"),
     (["fit", "birds.csv", "-t", "sex"], 1, "birds.csv: 11 of 344 rows have no label (lines 5, 10,"),
     (["fit", "birds.csv", "-t", "species", "-o", "no/such/place.bayes"], 1, "written: there is no such folder"),

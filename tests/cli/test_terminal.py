@@ -113,6 +113,7 @@ EVERY = [
     ("inspect", MODEL, "--json"),
     ("ask", DATA, f"P('{TARGET}' = 'sun{EVIL}' | '{SKY}' = 'yes{EVIL}')"),
     ("ask", MODEL, f"P('{TARGET}' = 'sun{EVIL}')"),
+    ("drift", MODEL, DATA),
     ("learn", MODEL, DATA),
     ("learn-network", DATA, "-o", "net.bif", "--role", f"{BODY}=ignore", "--require", f"{SKY} -> {TARGET}"),
     ("forget", MODEL, DATA),
@@ -149,7 +150,7 @@ MISTAKES = [
 
 @pytest.mark.slow
 def test_no_command_sends_what_a_name_holds(terminal, files):
-    assert set(COMMANDS) == {words[0] for words in EVERY}
+    assert {*COMMANDS} - {"serve"} == {words[0] for words in EVERY}  # which runs until it is stopped
     for words in EVERY:
         sent, code = terminal(*words)
         assert code == 0, (words, sent)

@@ -12,7 +12,7 @@ from bayeskit.evaluate.learning_curve import generative_vs_discriminative
 def gaussians(m0, s0, m1, s1, prior):
     half = np.sqrt(0.5)
     x = [m0 - s0 * half, m0 + s0 * half, m1 - s1 * half, m1 + s1 * half]  # these means and variances
-    return bk.NaiveBayes(prior={"a": prior, "b": 1 - prior}).fit({"x": x}, ["a", "a", "b", "b"])
+    return bk.NaiveBayes(numeric="gaussian", prior={"a": prior, "b": 1 - prior}).fit({"x": x}, ["a", "a", "b", "b"])
 
 
 PAIRS = [(0, 1, 2, 1, 0.5), (0, 1, 1, 3, 0.3), (0, 2, 0, 0.5, 0.5), (1e6, 1, 1e6 + 1, 2, 0.8), (0, 1, 0.1, 1.01, 0.99)]
@@ -54,7 +54,7 @@ def test_a_table_of_values_is_summed():
 
 def three(rng, **settings):
     x = np.concatenate([rng.normal(-2, 1, 60), rng.normal(0.5, 0.6, 90), rng.normal(3, 2, 50)]).round(2)
-    return bk.NaiveBayes(**settings).fit({"x": x}, ["a"] * 60 + ["b"] * 90 + ["c"] * 50)
+    return bk.NaiveBayes(**{"numeric": "gaussian", **settings}).fit({"x": x}, ["a"] * 60 + ["b"] * 90 + ["c"] * 50)
 
 
 LINES = [{}, {"variance": "feature"}, {"numeric": "student"}, {"numeric": "kernel"}, {"prior": "uniform"}]
@@ -128,7 +128,11 @@ def test_naive_bayes_leads_with_few_rows_and_logistic_regression_where_columns_d
         return X + 0.35 * (2 * y - 1)[:, None], y
 
     shared, own, logistic = "naive Bayes, shared variance", "naive Bayes", "logistic regression"
-    models = {shared: bk.NaiveBayes(variance="feature"), own: bk.NaiveBayes(), logistic: bk.LogisticRegression()}
+    models = {
+        shared: bk.NaiveBayes(numeric="gaussian", variance="feature"),
+        own: bk.NaiveBayes(numeric="gaussian"),
+        logistic: bk.LogisticRegression(),
+    }
     hold, differ, depend = "assumptions hold", "variances differ", "columns depend"
     error = {}
     for case in (hold, differ, depend):

@@ -42,7 +42,7 @@ def rows(n=60, seed=0):
 
 
 PARTS = [rows(40, 1), rows(20, 2)]
-SETTINGS = {"roles": {"id": "ignore", "days": "ignore"}}
+SETTINGS = {"numeric": "gaussian", "roles": {"id": "ignore", "days": "ignore"}}
 
 
 def here(frame):
@@ -62,7 +62,7 @@ def test_a_frame_is_learned_from_as_it_is(frame):
     assert agree(model.tally_, bk.NaiveBayes(**SETTINGS).fit(whole, "play").tally_)
     model.partial_fit(frame, "play").forget(whole, "play")
     assert agree(model.tally_, bk.NaiveBayes(**SETTINGS).fit(whole, "play").tally_)
-    weighted = bk.NaiveBayes(roles={"id": "ignore"}).fit(frame, "play", sample_weight="days")
+    weighted = bk.NaiveBayes(numeric="gaussian", roles={"id": "ignore"}).fit(frame, "play", sample_weight="days")
     assert weighted.tally_.n_rows == pa.compute.sum(whole["days"]).as_py()
 
 
@@ -78,7 +78,7 @@ def test_a_frame_is_scored_where_it_is(frame):
 
 
 def test_the_accuracy_of_a_frame_is_counted_where_it_is(frame):
-    model = bk.NaiveBayes(roles={"id": "ignore"}).fit(frame, "play", sample_weight="days")
+    model = bk.NaiveBayes(numeric="gaussian", roles={"id": "ignore"}).fit(frame, "play", sample_weight="days")
     whole = pa.concat_tables(PARTS)
     assert model.score(frame, "play") == pytest.approx(model.score(whole, "play"), abs=1e-12)
     weighted = model.score(frame, "play", sample_weight="days")
@@ -175,8 +175,8 @@ def test_dates_decimals_and_large_integers_are_the_same_values(make):
         "days": "ignore",
     }
     assert agree(
-        bk.NaiveBayes(roles=roles).fit(make([table], None)[0], "play").tally_,
-        bk.NaiveBayes(roles=roles).fit(table, "play").tally_,
+        bk.NaiveBayes(numeric="gaussian", roles=roles).fit(make([table], None)[0], "play").tally_,
+        bk.NaiveBayes(numeric="gaussian", roles=roles).fit(table, "play").tally_,
     )
 
 

@@ -71,6 +71,7 @@ FUNCTIONS = {
     "SemiSupervised": lambda m, X, y: bk.SemiSupervised(m, folds=0).fit(X, y),
     "DiscriminativeWeights": lambda m, X, y: bk.DiscriminativeWeights(m).fit(X, y),
     "Encoded": lambda m, X, y: bk.Encoded(m).fit(X, y),
+    "drift": lambda m, X, y: bk.drift(m, X, y),
     "decision_regions": lambda m, X, y: bk.decision_regions(m, "bill_length_mm", "body_mass_g", X, y),
     "write_report": lambda m, X, y: bk.write_report(m, X, y, "report.html"),
     "SequenceClassifier": lambda m, X, y: bk.SequenceClassifier(m).fit(X, ["a", "b"] * 3 if y is None else y),

@@ -20,6 +20,7 @@ COMMANDS = {
     "rank": ["rank", "MODEL", "DATA", "--class", "CLASS"],
     "tag": ["tag", "MODEL", "words.txt"],
     "evaluate": ["evaluate", "MODEL", "DATA"],
+    "drift": ["drift", "MODEL", "DATA"],
     "evaluate --held-out": ["evaluate", "MODEL", "DATA", "--held-out", "--json"],
     "diagnose": ["diagnose", "MODEL", "DATA"],
     "explain": ["explain", "MODEL", "DATA"],
@@ -46,7 +47,7 @@ ANSWERED = {
     **dict.fromkeys([c for c in COMMANDS if c not in ("fit", "report", "compare", "topics", "learn-network")], "naive"),
     "tag": "tagger", "ask": "full-joint",
 }  # fmt: skip
-WITHOUT_MODEL = ("play", "demo")
+WITHOUT_MODEL = ("play", "demo", "serve")  # serve runs until it is stopped
 READS_TEXT = ("predict", "rank", "evaluate", "diagnose", "explain", "learn", "forget")
 # The data of models that read neither documents nor the table of birds, and one of their classes.
 SPECIAL_DATA = {

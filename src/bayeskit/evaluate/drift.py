@@ -240,6 +240,8 @@ def drift(model: Any, X: Any, y: Any = None) -> DriftReport:
     """
     from bayeskit.evaluate.cross_validation import evaluate_held_out
 
+    while hasattr(model, "costs_"):  # compare the probabilities, not the decisions by cost
+        model = model.classifier_
     reader = reader_of(model)
     if not hasattr(reader, "_count_more") or not hasattr(model, "predict_proba"):
         raise BayesError(f"{with_article(type(model).__name__)} keeps no counts of columns to compare new rows with")

@@ -157,8 +157,7 @@ def to_bytes(model: Any, history: History | None = None) -> bytes:
 
 def n_rows(model: Any) -> float:
     """Return the number of rows that a model has counted, 0 where it does not say."""
-    tally = getattr(model, "tally_", None)
-    return 0.0 if tally is None else float(tally.n_rows)
+    return float(getattr(getattr(model, "tally_", None), "n_rows", 0.0))
 
 
 def saved_of(model: Any, within: str = "") -> Saved:

@@ -22,7 +22,7 @@ def command(
     max_bytes: int = option("--max-bytes", "N", "Most bytes of one request.", 16_000_000, min=1),
     seconds: float = option("--timeout", "SECONDS", "Longest time of one request.", 30.0, min=0),
 ) -> None:
-    """Serve models over HTTP: predict, explain, ask, learn and forget.
+    """Serve models over HTTP.
 
     The page of the model is at /, the documentation of all requests at /docs.
     A row that is acknowledged by /learn is in the model file, once, even if the
