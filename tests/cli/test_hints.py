@@ -81,7 +81,7 @@ def test_an_option_of_another_command_is_printed_with_its_name(bayes, here):
     told = bayes("predict", "model.bayes", "hail.csv", code=1).err
     assert "--unseen ignore (of bayes fit)" in told
     (here / "dates.csv").write_text("joined,y\n2020-01-01,a\n2020-01-02,b\n")
-    assert "--role joined=numeric" in bayes("fit", "dates.csv", "-t", "y", code=1).err
+    assert "--role joined=month,weekday" in bayes("fit", "dates.csv", "-t", "y", code=1).err
 
 
 def test_a_setting_without_an_option_is_replaced_by_what_helps_at_a_terminal(bayes, here):

@@ -129,5 +129,5 @@ def test_the_page_on_files_names_every_kind():
     from pathlib import Path
 
     page = (Path(__file__).parents[2] / "docs" / "files.md").read_text(encoding="utf-8")
-    table = page[page.index("| kept | by |") :].split("\n\n")[0]
+    table = page[page.index("| model | content of the file |") :].split("\n\n")[0]
     assert all(f"`{name}`" in table for name in SAVED)

@@ -48,7 +48,7 @@ def test_leave_one_out_equals_refitting_on_tables_with_gaps_and_rare_values(name
     with gzip.open(DATA / f"{name}.csv.gz") as file:
         table = csv.read_csv(file, convert_options=csv.ConvertOptions(strings_can_be_null=True, null_values=["", "?"]))
     target = table.column_names[-1]
-    model = bk.NaiveBayes(**how).fit(table, target)
+    model = bk.NaiveBayes(numeric="gaussian", **how).fit(table, target)
     found = model.leave_one_out(table, target)
     rng = np.random.default_rng(0)
     rows = rng.choice(table.num_rows, min(25, table.num_rows), replace=False).tolist()

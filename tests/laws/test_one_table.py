@@ -183,7 +183,7 @@ FUNCTIONS = {
     "learn_network", "structure_score", "arc_strengths", "fit_tables", "pc",  # rows of values: tests/network
     "from_bytes", "write_whole",  # bytes, no table
     "labeled_table", "posterior_over",  # what cross_validate is made of
-    "decision_regions", "write_report",  # frames, of any classifier; parts of a report in tests/report
+    "decision_regions", "drift", "write_report",  # frames, of any classifier; parts of a report in tests/report
 }  # fmt: skip
 INSIDE = (
     "cli",

@@ -228,6 +228,9 @@ class NaiveBayes(Classifier):
         open_ = [name for name in schema.measured if getattr(schema.columns[name], "kind", None) is None]
         return [name for name in open_ if self._by_column("numeric", name, schema) == "auto"]
 
+    def _chooses_kind(self, name: str) -> bool:
+        return bool(self._by_column("numeric", name, self.schema_) == "auto")
+
     def _decided(self, schema: Schema) -> Iterable[str]:
         """Return the columns that are declared as counts."""
         return [n for n in schema.measured if NUMERIC[self._setting_for("numeric", n, schema)].whole]
@@ -323,9 +326,7 @@ class NaiveBayes(Classifier):
         from bayeskit.models.naive_bayes_loo import best_smoothing
 
         X = in_order(X)
-        capped = "auto" in _all_settings(self.numeric)  # as the kinds were chosen
-        if capped:
-            self._fix_kinds(X, y, sample_weight)
+        capped = self._fix_kinds(X, y, sample_weight)  # as the kinds were chosen
         start = clone(self).set_params(smoothing=1.0, temperature=1.0).fit(X, y, sample_weight)
         if start.schema_.coded or start.schema_.texts:
             start.temperature = best_temperature(start, self._labeled(X, y, sample_weight), capped)
@@ -334,8 +335,8 @@ class NaiveBayes(Classifier):
         self.temperature = best_temperature(self, self._labeled(X, y, sample_weight), capped)
         return self
 
-    def _fix_kinds(self, X: Any, y: Any, sample_weight: Any) -> None:
-        """Set ``numeric`` and ``cuts`` to the best kinds of columns that are "auto"."""
+    def _fix_kinds(self, X: Any, y: Any, sample_weight: Any) -> bool:
+        """Set ``numeric`` and ``cuts`` to the best kinds of columns that are "auto"; return False if there are none."""
         from bayeskit.models.naive_bayes_loo import RowSample, best_kinds
 
         self._check_settings()
@@ -343,11 +344,14 @@ class NaiveBayes(Classifier):
         schema = self._inferred_schema(source)
         source = for_schema(source, schema, {}, ())
         automatic = self._automatic(schema)
-        kinds = best_kinds(self, RowSample.of(self, schema, source), automatic, tempered=True) if automatic else {}
+        if not automatic:
+            return False
+        kinds = best_kinds(self, RowSample.of(self, schema, source), automatic, tempered=True)
         every = {name: self._by_column("numeric", name, schema) for name in schema.measured if name not in kinds}
         cuts = {name: self._by_column("cuts", name, schema) for name, kind in every.items() if kind == "histogram"}
         self.numeric = every | {name: kind.numeric for name, kind in kinds.items()}
         self.cuts = cuts | {name: kind.cuts for name, kind in kinds.items() if kind.cuts is not None}
+        return True
 
     def select(self, X: Any, y: Any, direction: str = "forward", sample_weight: Any = None) -> Selection:
         """Select the columns that predict the classes best by exact leave-one-out log loss; the model is unchanged.
@@ -414,7 +418,7 @@ class NaiveBayes(Classifier):
         return NaiveLeftOut(self)
 
     def _fixed_during_loo(self) -> tuple[str, ...]:
-        chosen = "auto" in _all_settings(self.numeric) and bool(self.numeric_)
+        chosen = any(map(self._chooses_kind, self.numeric_))
         return ("kinds of numbers",) * chosen + choices_by_class(self.smoothing, self.cuts, self.schema_)
 
     def _scoring_form(self) -> ScoringForm:
@@ -604,7 +608,3 @@ class NaiveBayes(Classifier):
 
 
 _DEFAULTS = {"smoothing": 1.0, "numeric": "auto", "variance": "class_feature", "cuts": 10}
-
-
-def _all_settings(setting: Any) -> list[Any]:
-    return list(setting.values()) if isinstance(setting, Mapping) else [setting]

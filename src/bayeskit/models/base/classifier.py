@@ -577,17 +577,21 @@ class Classifier(Estimator):
 
         If it is empty, learning, forgetting and merging give the model of one fit on the same rows.
         """
-        cuts, numeric = getattr(self, "cuts", None), getattr(self, "numeric", None)
+        cuts = getattr(self, "cuts", None)
         by_column = {self.schema_.find(k): v for k, v in cuts.items()} if isinstance(cuts, Mapping) else {}
         learned = [
             name
             for name, role in self.schema_.columns.items()
             if isinstance(role, Numeric) and role.cuts is not None and not _are_cuts(by_column.get(name, cuts))
         ]
-        by_rows = "auto" in (numeric.values() if isinstance(numeric, Mapping) else (numeric,))
-        kinds = by_rows and any(isinstance(role, Numeric) for role in self.schema_.columns.values())
+        numbers = [name for name, role in self.schema_.columns.items() if isinstance(role, Numeric)]
+        kinds = any(self._chooses_kind(name) for name in numbers)
         from_rows = ("kinds of numbers",) * kinds + ("cut points",) * bool(learned)
         return self._fixed_structure() + (from_rows if self.schema is None else ())
+
+    def _chooses_kind(self, name: str) -> bool:
+        """Return True if a fit chooses the kind of a numeric column by its rows."""
+        return False
 
     def _fixed_structure(self) -> tuple[str, ...]:
         """List what the fit learned beside counts, cut points and kinds of numbers."""
