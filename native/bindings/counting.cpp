@@ -34,9 +34,7 @@ nb::list py_lookup_codes(const Arrays& columns, const Int64s& lo, const std::vec
 }
 
 nb::object py_hash_numbers(const Arrays& columns, const Cells<uint64_t, 1>& factors, int64_t n_threads) {
-    const size_t t = threads(n_threads);
-    need(!columns.empty(), "there are no columns");
-    const size_t n = length(columns[0]);
+    const size_t n = length(columns), t = threads(n_threads);
     const auto in = all<Floats>(columns, n, floats);
     const uint64_t* by = shaped(factors, "factors", columns.size());
     const auto out = empty<uint64_t>(n);

@@ -38,6 +38,8 @@ def hash_numbers(columns, factors, n_threads):
     >>> hash_numbers([np.array([0.0, -0.0])], np.array([3], dtype=np.uint64), 1).tolist()
     [0, 0]
     """
+    if not columns:
+        return np.zeros(0, np.uint64)
     cells = np.stack(columns, axis=1) + 0.0
     bits = np.where(np.isnan(cells), np.nan, cells).view(np.uint64)
     return ((bits ^ bits >> np.uint64(32)) * factors).sum(axis=1, dtype=np.uint64)
