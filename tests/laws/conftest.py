@@ -37,7 +37,8 @@ class Law:
             key: {n: v for n, v in value.items() if n in names} if isinstance(value, dict) and key != "tree" else value
             for key, value in self.settings.items()
         }
-        return self.model_class(**{**kept, **changes})
+        kinds = {"numeric": "gaussian"} if self.model_class is bk.NaiveBayes else {}  # not chosen by the rows
+        return self.model_class(**{**kinds, **kept, **changes})
 
     def rows(self, data, min_size=1, max_size=12, label=None):
         """Drawn rows: cells by column, the label, and a weight whose sums are exact."""
@@ -104,9 +105,13 @@ LAWS = [
     Law("gaussian with spikes", NUMERIC, spikes=True),
     Law("histogram", NUMERIC | {"numeric": "histogram", "cuts": {"size": [-50, 0, 12.5], "year": [2001]}}),
     Law("kernel density", NUMERIC | {"numeric": "kernel"}),
-    Law("kernel density of few values, weighted", {"numeric": {"size": "kernel"}, "max_values": 16}, weighted=True),
+    Law(
+        "kernel density of few values, weighted",
+        {"numeric": {"size": "kernel", "year": "gaussian"}, "max_values": 16},
+        weighted=True,
+    ),
     Law("student", NUMERIC | {"numeric": "student"}),
-    Law("student beside a gaussian, weighted", {"numeric": {"size": "student"}}, weighted=True),
+    Law("student beside a gaussian, weighted", {"numeric": {"size": "student", "year": "gaussian"}}, weighted=True),
     Law("student with spikes", NUMERIC | {"numeric": "student", "ddof": 0}, spikes=True),
     Law("poisson", POISSON),
     Law(

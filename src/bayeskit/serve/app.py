@@ -30,7 +30,7 @@ from bayeskit.cli.texts import is_text
 from bayeskit.errors import BayesError, BayesWarning, with_article
 from bayeskit.inner_model import reader_of
 from bayeskit.serve import requests
-from bayeskit.serve.model_file import Conflict, ServedModel, Unavailable
+from bayeskit.serve.model_file import Conflict, FileUnavailable, ServedModel
 from bayeskit.serve.requests import ARROW, JSON, BadRequest, Limits
 
 KEY = re.compile(r"[!-~]{1,200}")
@@ -112,7 +112,7 @@ async def _bad_request(_: Request, problem: Any) -> JSONResponse:
 
 
 async def _bayes_error(_: Request, problem: Any) -> JSONResponse:
-    status = 409 if isinstance(problem, Conflict) else 503 if isinstance(problem, Unavailable) else 422
+    status = 409 if isinstance(problem, Conflict) else 503 if isinstance(problem, FileUnavailable) else 422
     return _error(status, problem.message, problem.hint)
 
 

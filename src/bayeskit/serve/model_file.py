@@ -32,7 +32,7 @@ class Conflict(BayesError):
     """A key that was used for other rows."""
 
 
-class Unavailable(BayesError):
+class FileUnavailable(BayesError):
     """The model file cannot be read or written at the moment."""
 
 
@@ -139,7 +139,7 @@ class ServedModel:
                     write_model(self.path, to_bytes(model, history))
         except Exception as problem:
             for change in changes:
-                change.done.set_exception(Unavailable(f"nothing was changed: {problem}"))
+                change.done.set_exception(FileUnavailable(f"nothing was changed: {problem}"))
             return
         for change, answered in answers:
             if isinstance(answered, Exception):

@@ -12,6 +12,7 @@ from bayeskit.errors import BayesError
 
 def command(
     models: list[str] = argument("MODEL...", "The .bayes files to serve."),
+    *,
     port: int = option("--port", "PORT", "Port to listen on.", 8000, min=1, max=65535),
     host: str = option("--host", "ADDRESS", "Address to listen on; 0.0.0.0 for all.", "127.0.0.1"),
     workers: int = option("--workers", "N", "Number of processes.", 1, min=1, max=64),
