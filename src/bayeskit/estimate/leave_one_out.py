@@ -113,8 +113,12 @@ class LeftOutGaussians:
         variance = squares / (n - self.ddof)
         n = np.where(n < 4, np.nan, n)
         own_variance = variance * (n - self.ddof) / (n - 1 - self.ddof)
-        own = n / ((n - 1) * squares), (n / (n - 1)) ** 2 / own_variance, log_peak(own_variance)
-        return mean, 1 / variance, log_peak(variance), *own
+        with np.errstate(over="ignore"):
+            own = n / ((n - 1) * squares), (n / (n - 1)) ** 2 / own_variance, log_peak(own_variance)
+            precision = 1 / variance
+        if np.isinf(precision).any():  # of numbers around 1e-160
+            return None
+        return mean, precision, log_peak(variance), *own
 
     def terms(self, x: Floats, labels: Array, unit: Floats) -> Floats:
         """Return ln p'(x | class) of each column without the row itself, (n_rows, n_classes, n_columns); 0 for missing

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import minimize
+from sklearn.base import clone
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 
@@ -119,7 +120,8 @@ def test_held_out_log_loss_falls_by_a_third_at_least(name):
     y = table[table.columns[-1]].to_numpy()
     roles, losses = dict.fromkeys(kinds["categorical"], "categorical"), {}
     for learn, test in StratifiedKFold(5, shuffle=True, random_state=0).split(frame, y):
-        for model in (bk.NaiveBayes(roles=roles), bk.DiscriminativeWeights(bk.NaiveBayes(roles=roles))):
+        naive = bk.NaiveBayes(numeric="gaussian", roles=roles)
+        for model in (naive, bk.DiscriminativeWeights(clone(naive))):
             p = model.fit(frame.iloc[learn], y[learn]).predict_proba(frame.iloc[test])
             losses.setdefault(type(model).__name__, []).append(log_loss(y[test], p, labels=model.classes_))
     assert np.mean(losses["DiscriminativeWeights"]) < 0.67 * np.mean(losses["NaiveBayes"])

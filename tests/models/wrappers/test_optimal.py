@@ -66,7 +66,10 @@ def test_gibbs_draws_by_the_posterior_and_by_its_seed():
 
 @pytest.mark.slow
 def test_weights_come_from_leave_one_out_where_all_members_have_it():
-    members = {"own": bk.NaiveBayes(), "shared": bk.NaiveBayes(variance="feature")}
+    members = {
+        "own": bk.NaiveBayes(numeric="gaussian"),
+        "shared": bk.NaiveBayes(numeric="gaussian", variance="feature"),
+    }
     model = bk.BayesOptimalClassifier(members).fit(X, Y)
     assert model.weighting_ == "leave-one-out"
     scores = []
