@@ -99,7 +99,7 @@ def updating(
         If another writer holds the lock for longer than ``timeout``.
 
     >>> import tempfile
-    >>> from bayeskit import NaiveBayes
+    >>> from bayeskit import NaiveBayes, load
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     NaiveBayes().fit({"sky": ["sun", "rain"]}, ["yes", "no"]).save(f"{folder}/sky.bayes")
     ...     with updating(f"{folder}/sky.bayes") as model:
