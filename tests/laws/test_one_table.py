@@ -182,6 +182,7 @@ FUNCTIONS = {
     "open_source",
     "learn_network", "structure_score", "arc_strengths", "fit_tables", "pc",  # rows of values: tests/network
     "from_bytes", "write_whole",  # bytes, no table
+    "updating",  # the name of a source, no table
     "labeled_table", "posterior_over",  # what cross_validate is made of
     "decision_regions", "drift", "write_report",  # frames, of any classifier; parts of a report in tests/report
 }  # fmt: skip
@@ -204,6 +205,7 @@ INSIDE = (
     "decisions",
     "compat",
     "sequence",
+    "serve",
     "topics",
 )
 """Packages whose functions are no public way in; their public names are in ``bayeskit.__all__``."""
