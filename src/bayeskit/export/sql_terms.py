@@ -88,7 +88,7 @@ class CellReader:
         return self._named(column, "number", lambda: self._number(column))
 
     def logarithm(self, column: str, refuses_unseen: bool) -> str:
-        """Return the cell name of the logarithm of a number, NULL where it is missing or has none."""
+        """Return the cell name of the logarithm of a number, NULL where it is missing or not positive."""
         self.number(column)  # refuses what is no number
 
         def make() -> Node:

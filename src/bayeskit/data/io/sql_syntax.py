@@ -153,7 +153,7 @@ def total(terms: Iterable[Node]) -> Node:
 
 
 def _nested(nodes: Sequence[Node], join: Callable[[Sequence[Node]], Node], inner: Callable[[Node], Node]) -> Node:
-    """Join some nodes at a time, and what they give in turn, so that no expression is deep or long."""
+    """Join nodes in groups, then the groups, so that no expression is deep or long."""
     while len(nodes) > TOGETHER:
         nodes = [inner(join(nodes[i : i + TOGETHER])) for i in range(0, len(nodes), TOGETHER)]
     return join(nodes)

@@ -398,7 +398,7 @@ def _is_readable(cell: Any, type_: pa.DataType | None) -> bool:
 
 
 def remedy(problem: Exception, otherwise: str = "") -> str:
-    """Return the hint for an error of reading: a lack of memory, disk or handles is no damage of the file.
+    """Return the hint for a reading error: lack of memory, disk or file handles does not mean a damaged file.
 
     >>> remedy(OSError(errno.ENOSPC, "No space left on device"))
     'The disk is full: make room on it.'
