@@ -275,9 +275,11 @@ class Service:
 
     async def health(self) -> Response:
         """Return 200 if all models are those of their files, else 503 with the reasons."""
-        problems = {name: served.problem for name, served in self.models.items() if served.model and served.problem}
-        gone = {name: "the file is gone" for name, served in self.models.items() if not served.path.exists()}
-        problems |= gone
+        problems: dict[str, str] = {}
+        for name, served in self.models.items():
+            served.refresh()
+            problem = served.problem if served.path.exists() else "the file is gone"
+            problems |= {name: problem} if problem else {}
         status = "degraded" if problems else "ok"
         return JSONResponse({"status": status, "version": __version__, "problems": problems}, 503 if problems else 200)
 

@@ -68,12 +68,16 @@ class ServedModel:
     @property
     def model(self) -> Any:
         """Return the model of the file; where the file is gone or damaged, the last one that it held."""
+        self.refresh()
+        return self._model
+
+    def refresh(self) -> None:
+        """Read the file again if it has changed."""
         stamp = self._stamp_of_file()
         if stamp != self._stamp:
             with self._reading:
                 if stamp != self._stamp:
                     self._read(stamp)
-        return self._model
 
     def _stamp_of_file(self) -> tuple[int, ...]:
         try:
