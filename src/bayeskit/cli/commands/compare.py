@@ -12,11 +12,13 @@ import typer
 
 from bayeskit.cli import options as opt
 from bayeskit.cli.inputs import open_data
-from bayeskit.cli.options import Reading, choice, grouped, option, option_group, roles_of
+from bayeskit.cli.options import Reading, choice, grouped, option, option_group, roles_of, set_options
 from bayeskit.cli.outputs import PLOT, check_plot, draw
+from bayeskit.errors import BayesError
 from bayeskit.lazy import pa
 from bayeskit.nearest import did_you_mean
 from bayeskit.progress import Bar
+from bayeskit.storage.files import MAGIC, path_kind
 
 MODELS = "naive,tan,aode,best,logistic,tree,knn,forest,boosting"
 
@@ -39,7 +41,7 @@ class Trials:
 def command(
     data: list[str] = opt.DATA,
     *,
-    target: str = opt.TARGET,
+    target: str | None = option("--target -t", "COLUMN", "Column with the class; fitted models know it."),
     trials: Trials,
     reading: Reading,
     role: list[str] | None = opt.ROLES,
@@ -48,30 +50,107 @@ def command(
     plot: str | None = PLOT,
     json: bool = opt.JSON,
 ) -> None:
-    """Compare models on the same folds of each file.
+    """Compare models on the same folds of each file, or fitted models on new rows.
 
-    Each file is one data set. Prints accuracy, log loss, Brier score and CPU
-    seconds per fold; over several files also wins, losses, Wilcoxon's test and the
-    Bayesian signed-rank test of the first model against each other. Models of
-    scikit-learn get one-hot strings and mean-imputed cells. Names: naive, student,
-    cuts, calibrated, exponents, tan, aode, kdb, joint, gaussian, subclass, nbtree,
-    network, best, fast, logistic, tree, knn, perceptron, forest, boosting.
+    Model files before the data are compared on all the rows: their scores, the
+    difference of their log loss with its 95 % interval, and McNemar's test of their
+    decisions. Without model files, each file is one data set: prints accuracy,
+    log loss, Brier score and CPU seconds per fold; over several files also wins,
+    losses, Wilcoxon's test and the Bayesian signed-rank test of the first model against
+    each other. Models of scikit-learn get one-hot strings and mean-imputed cells.
+    Names: naive, student, cuts, calibrated, exponents, tan, aode, kdb, joint, gaussian,
+    subclass, nbtree, network, best, fast, logistic, tree, knn, perceptron, forest,
+    boosting.
 
     \b
     Examples:
       bayes compare birds.csv -t species
       bayes compare tables/*.csv -t class --models naive,tree --plot both.svg
+      bayes compare old.bayes new.bayes tomorrow.csv
     """
     from bayeskit.cli.console import Page
 
     page = Page(json)
     check_plot(plot, data)
+    saved = [path for path in data if _is_model(path)]
+    if saved:
+        _refuse_fitting_options(trials, target, role, ignore, plot)
+        rows = [path for path in data if path not in saved]
+        compare_saved(page, saved, rows, reading, drop_unlabeled)
+        return
+    if target is None:
+        raise typer.BadParameter("is needed: the column with the class", param_hint="--target")
     models = models_of(trials.models, roles_of(role, ignore), drop_unlabeled)
     tables = tables_of(data, target, reading)
     comparison = _compared(models, tables, target, trials)
     page.sheet(comparison.sheet_of(trials.measure))
     draw(page, plot, lambda: comparison.chart(measure=trials.measure))
     page.json(record(comparison))
+
+
+def _is_model(path: str) -> bool:
+    """Return True for a file that holds a model."""
+    if path == "-" or path_kind(path) != "file":
+        return False
+    with Path(path).open("rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
+def _refuse_fitting_options(trials: Trials, target: str | None, *others: Any) -> None:
+    """Refuse the options that say how models are fitted or drawn."""
+    names = ("--target", "--role", "--ignore", "--plot")
+    given = [names[-1] for names, _ in set_options(trials)]
+    given += [name for name, value in zip(names, (target, *others), strict=True) if value]
+    if given:
+        raise typer.BadParameter("is for models that are fitted here, and these are fitted", param_hint=given[0])
+
+
+def compare_saved(page: Any, saved: list[str], data: list[str], reading: Reading, drop_unlabeled: bool) -> None:
+    """Compare model files on the same labeled rows, the first with each of the others."""
+    from bayeskit.cli import summary
+    from bayeskit.cli.console import plural, short
+    from bayeskit.cli.saved_models import load_classifier, open_labeled, refuse_sequences, target_of, unit_of
+    from bayeskit.evaluate.cross_validation import evaluate_rows
+    from bayeskit.evaluate.paired import compare_evaluations
+    from bayeskit.explain.overview import percent
+
+    if len(saved) < 2 or not data:
+        given = "there is one model" if data else "there are no rows"
+        raise BayesError(f"{given}: give at least two models and the rows to compare them on")
+    evaluations = []
+    for path in saved:
+        refuse_sequences(model := load_classifier(path), path)
+        while hasattr(model, "costs_"):  # score the probabilities, not the decisions by cost
+            model = model.classifier_
+        if drop_unlabeled and hasattr(model, "_with_labels"):
+            model.unlabeled = "drop"
+        source = open_labeled(model, data, target_of(model), None, reading)
+        method = "auto" if hasattr(model, "leave_one_out") else "held-out"
+        evaluations.append(evaluate_rows(model, source, method))
+    first, *others = evaluations
+    found = [compare_evaluations(first, other) for other in others]
+    page.heading(f"{plural(found[0].rows, unit_of(model))} of {source.name}")
+    columns = {
+        "model": saved,
+        "accuracy": [percent(one.accuracy) for one in evaluations],
+        "log loss (nats)": [short(one.log_loss) for one in evaluations],
+        "Brier score": [short(one.brier) for one in evaluations],
+        "method": [one.method for one in evaluations],
+    }
+    page.table(columns)
+    for path, pair in zip(saved[1:], found, strict=True):
+        page.line()
+        page.line(f"{path} minus {saved[0]}", style="bold")
+        interval = f"95% interval {pair.low:+.4g} to {pair.high:+.4g}"
+        page.line(f"log loss {pair.log_loss_difference:+.4g}, {interval}")
+        page.line(pair.sentence)
+        page.line(
+            f"{plural(pair.changed, 'decision')} changed; right only in the first {pair.only_first:,}, only in the "
+            f"second {pair.only_second:,} (McNemar p = {pair.p_value:.3g})"
+        )
+    records = [{"model": path, **summary.evaluation_record(one)} for path, one in zip(saved, evaluations, strict=True)]
+    pairs = [{"first": saved[0], "second": path, **asdict(one)} for path, one in zip(saved[1:], found, strict=True)]
+    page.json({"data": source.name, "models": records, "pairs": pairs})
 
 
 def models_of(names: str, roles: dict[str, str], drop_unlabeled: bool) -> dict[str, Any]:
