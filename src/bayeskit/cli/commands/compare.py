@@ -144,10 +144,9 @@ def compare_saved(page: Any, saved: list[str], data: list[str], reading: Reading
         interval = f"95% interval {pair.low:+.4g} to {pair.high:+.4g}"
         page.line(f"log loss {pair.log_loss_difference:+.4g}, {interval}")
         page.line(pair.sentence)
-        page.line(
-            f"{plural(pair.changed, 'decision')} changed; right only in the first {pair.only_first:,}, only in the "
-            f"second {pair.only_second:,} (McNemar p = {pair.p_value:.3g})"
-        )
+        only = f"{pair.only_first:,} right only in the first, {pair.only_second:,} only in the second"
+        page.line(f"{plural(pair.changed, 'decision')} changed: {only}")
+        page.line(f"McNemar p = {pair.p_value:.3g}")
     records = [{"model": path, **summary.evaluation_record(one)} for path, one in zip(saved, evaluations, strict=True)]
     pairs = [{"first": saved[0], "second": path, **asdict(one)} for path, one in zip(saved[1:], found, strict=True)]
     page.json({"data": source.name, "models": records, "pairs": pairs})
