@@ -14,6 +14,7 @@ import typer
 
 from bayeskit import __version__
 from bayeskit.cli.hints import with_options
+from bayeskit.cli.notes import note, with_strict
 from bayeskit.cli.options import COMPLETED_PREFIX, SKIPPED, option
 from bayeskit.errors import BayesError, BayesWarning, QueryError, UndecidableWarning
 from bayeskit.printable import printable
@@ -24,6 +25,9 @@ COMMANDS = (
     "learn", "learn-network", "forget", "merge", "export", "page", "report", "play", "serve", "demo",
 )  # fmt: skip
 """Modules of ``cli.commands`` (with ``_`` for ``-``), each with a function ``command``, in the order of the help."""
+
+WITHOUT_DATA = ("inspect", "merge", "export", "page", "play", "serve", "demo")
+"""Commands that read no rows, and so have no notes for ``--strict``."""
 
 OTHER_NAMES = {
     "train": "fit", "build": "fit", "classify": "predict", "score": "evaluate", "test": "evaluate", "eval": "evaluate",
@@ -68,7 +72,8 @@ def build_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
     )
     app.callback()(bayes)
     for name in names:
-        app.command(name=name)(import_module(f"bayeskit.cli.commands.{name.replace('-', '_')}").command)
+        command = import_module(f"bayeskit.cli.commands.{name.replace('-', '_')}").command
+        app.command(name=name)(command if name in WITHOUT_DATA else with_strict(command))
     return app
 
 
@@ -165,14 +170,14 @@ class _Notes:
         if issubclass(category, UndecidableWarning):
             self.undecidable += 1
             if self.undecidable == 2:
-                _say("bayes: note: there are more such rows further on")
+                note("there are more such rows further on")
             if self.undecidable > 1:
                 return
         if issubclass(category, BayesWarning) or "compiled core" in str(message):
-            note = with_options(message, _command_with)
-            if note not in self.notes:
-                _say(f"bayes: note: {note}")
-            self.notes.add(note)
+            text = with_options(message, _command_with)
+            if text not in self.notes:
+                note(text)
+            self.notes.add(text)
 
 
 def _without_secrets(message: str) -> str:

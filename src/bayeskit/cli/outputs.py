@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from bayeskit.cli.notes import Strictness, note
 from bayeskit.cli.options import option
 from bayeskit.lazy import pa
 from bayeskit.printable import printable, printable_json
@@ -175,14 +176,22 @@ def joined(charts: Sequence[Any], across: bool = False) -> Any:
 SHOWN = 5  # columns named in a note
 
 
-def report(n_rows: int, output: str, cells: Unreadable, shifts: Sequence[Shift] = ()) -> None:
+def notes_on(cells: Unreadable, shifts: Sequence[Shift] = ()) -> list[str]:
+    """Return the notes on rows with problems; with ``--strict`` the first of them is an error."""
+    notes = [unreadable_cells(cells)] if cells.total else []
+    notes += [drift_from_training(shifts)] if shifts else []
+    if notes and Strictness.on:
+        note(notes[0])
+    return notes
+
+
+def report(n_rows: int, output: str, notes: Sequence[str] = ()) -> None:
     """Print on standard error how many rows were written to a file, and notes on rows with problems."""
     from bayeskit.cli.console import plural
 
     sys.stdout.flush()  # keeps the order if both go to the same terminal
-    notes = [unreadable_cells(cells)] if cells.total else []
-    for note in [*notes, drift_from_training(shifts)] if shifts else notes:
-        print(printable(f"bayes: note: {note}"), file=sys.stderr)
+    for text in notes:
+        note(text)
     if output != "-":
         print(f"{plural(n_rows, 'row')} written to {printable(output)}", file=sys.stderr)
 

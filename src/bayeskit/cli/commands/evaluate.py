@@ -13,6 +13,7 @@ from typing import Any
 import typer
 
 from bayeskit.cli import options as opt
+from bayeskit.cli.notes import Strictness
 from bayeskit.cli.options import Reading, grouped, option
 from bayeskit.cli.outputs import PLOT, check_plot, draw, joined
 from bayeskit.inner_model import reader_of
@@ -167,8 +168,8 @@ def _evaluate(model: Any, source: Any, method: str) -> Any:
 
     try:
         with warnings.catch_warnings():
-            # The remark of the evaluation, which is printed with its scores.
-            warnings.filterwarnings("ignore", "They are scored as they are", BayesWarning)
+            if not Strictness.on:  # the remark of the evaluation, which is printed with its scores
+                warnings.filterwarnings("ignore", "They are scored as they are", BayesWarning)
             return evaluate_rows(model, source, method)
     except NotLearned as problem:
         text = f"{str(problem).removesuffix('.')}. If the rows are new to the model, use --held-out."

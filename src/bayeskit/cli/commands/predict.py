@@ -48,7 +48,7 @@ def command(
       bayes predict spam.bayes --whole-file letters/*.txt
     """
     from bayeskit.cli.inputs import check_writable, load_model, watched
-    from bayeskit.cli.outputs import report, writer
+    from bayeskit.cli.outputs import notes_on, report, writer
     from bayeskit.cli.saved_models import family_function, open_to_predict, refuse_no_classes, refuse_sequences
     from bayeskit.cli.texts import is_text
     from bayeskit.data.encoder import EncodedRows
@@ -63,7 +63,7 @@ def command(
         with writer(output, "jsonl" if json else None) as write:
             write(answers := predict_data(fitted, data, rows, reading, proba))
         if not rows.quiet:
-            report(len(answers), output, Unreadable())
+            report(len(answers), output)
         return
     refuse_sequences(fitted, model)
     needs_probabilities = proba or costs is not None or reject is not None
@@ -94,10 +94,11 @@ def command(
                 asked = EncodedRows(asked, block)
             write(_answers(fitted, asked, kept, proba, decide))
             n_rows += batch.n_rows
-    if not rows.quiet:
         absent = getattr(source, "absent", ())  # reports whole missing columns
         shifts = [shift for shift in drift.shifts() if shift.column not in absent] if drift is not None else []
-        report(n_rows, output, unreadable, shifts)
+        notes = notes_on(unreadable, shifts)  # with --strict an error, before the file appears
+    if not rows.quiet:
+        report(n_rows, output, notes)
 
 
 def _decider(fitted: Any, costs: str | None, reject: float | None) -> Any:

@@ -36,7 +36,7 @@ def command(
     from bayeskit.charts.scores import rank_chart
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import check_writable, watched
-    from bayeskit.cli.outputs import report, writer
+    from bayeskit.cli.outputs import notes_on, report, writer
     from bayeskit.cli.saved_models import load_classifier, open_to_predict, refuse_sequences
     from bayeskit.data.io.streams import Unreadable
     from bayeskit.errors import BayesError
@@ -55,12 +55,13 @@ def command(
         for batch in watching.batches():
             best = _first(best, _ranked(fitted, of_batch(batch), label, start), limit)
             start += batch.n_rows
+    notes = notes_on(unreadable)
     best = best.drop_columns([best.column_names[0]])
     with writer(output, "jsonl" if json else None) as write:
         write(best)
     draw(Page(json, output="-"), plot, lambda: rank_chart(best.column(best.num_columns - 1).to_numpy(), label))
     if not rows.quiet:
-        report(len(best), output, unreadable)
+        report(len(best), output, notes)
 
 
 def _ranked(model: Any, batch: tuple[Any, dict[str, Any]], label: str, start: int) -> Any:
