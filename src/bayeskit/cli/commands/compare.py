@@ -50,7 +50,7 @@ def command(
     plot: str | None = PLOT,
     json: bool = opt.JSON,
 ) -> None:
-    """Compare models on the same folds, or saved ones on new rows.
+    """Compare models on the same folds, or model files.
 
     Model files before the data are compared on all the rows: their scores, the
     difference of their log loss with its 95 % interval, and McNemar's test of their
