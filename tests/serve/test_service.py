@@ -83,6 +83,14 @@ def test_predictions_are_those_of_the_model(client, path):
             assert got["probability"] == max(got["all"])
 
 
+def test_rows_without_a_column_are_all_missing(client, path):
+    (prior,) = bk.load(path).predict_proba({"sex": None})
+    for rows in ([{}], [{}, {}]):
+        answer = client.post("/predict", rows).json()
+        assert [row["all"] for row in answer["rows"]] == [pytest.approx(prior)] * len(rows)
+        assert client.post("/explain", rows).status_code == 200
+
+
 def test_arrow_rows_get_an_arrow_answer(client, path):
     birds = BIRDS.drop_columns(["species"])
     headers = {"Content-Type": ARROW, "Accept": ARROW}

@@ -89,6 +89,8 @@ def read_rows(body: bytes, content_type: str, model: Any, limits: Limits, labele
     known = text | set(reader.schema_.columns) | ({target} if labeled else set())
     _check_rows(rows, known, limits)
     if not labeled:
+        if not any(rows):  # of which nothing is known
+            rows = [dict.fromkeys(reader.schema_.columns)] * len(rows)
         return rows[0] if len(rows) == 1 else rows
     labels = [row.get(target) for row in rows]
     if None in labels:
