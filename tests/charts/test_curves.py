@@ -75,7 +75,7 @@ def test_a_comparison_is_a_scatter_over_sets_and_bars_on_one(tmp_path):
     with pytest.raises(bk.BayesError, match="'nave' is none of"):
         one.chart("nave")
     chart = scatter_chart(["a", "b", "c"], [0.5, 0.9, 0.7], [0.6, 0.8, 0.1 + 0.6], ("tree", "naive"), "accuracy")
-    assert "naive against tree on 3 data sets (1 wins, 1 ties, 1 losses)" in head_of(check(chart, tmp_path))
+    assert "naive against tree on 3 data sets (wins: 1, ties: 1, losses: 1)" in head_of(check(chart, tmp_path))
     assert "below the line" in head_of(scatter_chart(["a"], [1], [2], ("x", "y"), "log loss", higher_is_better=False))
     with pytest.raises(bk.BayesError, match="nothing to draw"):
         scatter_chart(["a"], [np.nan], [1.0], ("x", "y"), "accuracy")

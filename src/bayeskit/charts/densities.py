@@ -174,7 +174,27 @@ def regions_chart(record: DecisionRegions) -> Any:
     if len(names) > len(style.PALETTE):
         remark += f"; classes after the first {len(style.PALETTE)} are grey"
     head = f"Decision regions of {in_title(record.target)} by {in_title(a)} and {in_title(b)}"
-    return finish_chart([plane, drawn], 430, 360, head, remark)
+    border = (
+        alt.Chart(inline(_borders(record)))
+        .transform_calculate(
+            **{end: f"{x0:.9g} + {wide:.9g} * datum.{end}" for end in ("x", "x2")},
+            **{end: f"{y0:.9g} + {high:.9g} * datum.{end}" for end in ("y", "y2")},
+        )
+        .mark_rule(color=style.PALETTE[4], strokeWidth=1.2)
+        .encode(x, y, alt.X2("x2:Q"), alt.Y2("y2:Q"))
+    )
+    return finish_chart([plane, border, drawn], 430, 360, head, remark)
+
+
+def _borders(record: DecisionRegions) -> list[dict[str, Any]]:
+    """Return the lines between cells of different classes, in numbers of cells, joined where they go on."""
+    lines = []
+    for cells, along, across in ((record.chosen, "x", "y"), (record.chosen.T, "y", "x")):
+        for place, differs in enumerate(cells[1:] != cells[:-1], start=1):
+            turns = np.flatnonzero(np.diff(differs, prepend=False, append=False)).tolist()
+            for start, end in zip(turns[::2], turns[1::2], strict=True):
+                lines.append({along: start, along + "2": end, across: place, across + "2": place})
+    return lines
 
 
 def _rows(record: DecisionRegions) -> list[dict[str, Any]]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayeskit.charts import style
 from bayeskit.charts.marks import MOST, SIDE, Line, LineChart, bars, heat
-from bayeskit.charts.style import alt, finish_chart, in_title, inline, offline, round_to, safe, title
+from bayeskit.charts.style import alt, cut, finish_chart, in_title, inline, offline, round_to, safe, title
 from bayeskit.errors import BayesError
 from bayeskit.tolerance import TIE
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from bayeskit.evaluate.reliability import BrierParts, Reliability
     from bayeskit.evaluate.selection import Selection
     from bayeskit.explain.informative import ColumnImportance, LossImportance
+
+NAMED = 12
+"""Points of a comparison that have their names beside them."""
 
 
 def importance_chart(record: ColumnImportance) -> Any:
@@ -310,6 +313,27 @@ def comparison_chart(
     return scatter_chart(record.datasets, across, up, (other, one), name, higher_is_better=higher, remark=record.method)
 
 
+def _place_labels(rows: list[dict[str, Any]], domain: list[Any]) -> Iterator[tuple[list[dict[str, Any]], str, int]]:
+    """Yield the names of points for each side, clear of each other and of points; of many, those off the diagonal."""
+    named = sorted(rows, key=lambda row: -abs(row["y"] - row["x"]))[:NAMED]
+    size = domain[1] - domain[0]
+    line, letter, middle = size / 28, size / 60, domain[0] + size / 2
+    for on_right in (False, True):
+        taken = [(row["x"], row["x"], row["y"]) for row in rows]
+        placed = []
+        for row in sorted((row for row in named if (row["x"] > middle) == on_right), key=lambda row: row["y"]):
+            name, y = cut(row["set"], 16), row["y"]
+            start, end = sorted((row["x"], row["x"] + (-1 if on_right else 1) * letter * (len(name) + 2)))
+            own = (row["x"], row["x"], row["y"])
+            beside = [at for low, high, at in taken if (low, high, at) != own and low <= end and high >= start]
+            while any(abs(y - other) < line * 0.8 for other in beside):
+                y += line / 4
+            placed.append({"set": name, "x": row["x"], "label": y})
+            taken.append((start, end, y))
+        if placed:
+            yield placed, *(("right", -8) if on_right else ("left", 8))
+
+
 def scatter_chart(
     names: Sequence[str],
     first: Any,
@@ -353,10 +377,16 @@ def scatter_chart(
     points = (
         alt.Chart(inline(rows)).mark_point(filled=True, size=60, opacity=0.9).encode(across, up, hue, form, tooltip=tip)
     )
+    labels = [
+        alt.Chart(inline(placed))
+        .mark_text(align=align, dx=dx, fontSize=10, color=style.FAINT)
+        .encode(across, alt.Y("label:Q", scale=scale), alt.Text("set:N"))
+        for placed, align, dx in _place_labels(rows, domain)
+    ]
     wins, losses = int((better[known] > 0).sum()), int((better[known] < 0).sum())
     ties = len(known) - wins - losses
     first, second = (in_title(model) for model in models)
-    head = f"{second} against {first} on {len(known)} data sets ({wins} wins, {ties} ties, {losses} losses)"
+    head = f"{second} against {first} on {len(known)} data sets (wins: {wins}, ties: {ties}, losses: {losses})"
     side = "above" if higher_is_better else "below"
     told = f"{side} the line (triangles): {models[1]} is better"
-    return finish_chart([equal, points], 340, 340, head, told, remark)
+    return finish_chart([equal, points, *labels], 340, 340, head, told, remark)
