@@ -117,7 +117,7 @@ gallery: $(STAMP) ## draw the pictures of docs/gallery.md and of the course anew
 
 notebooks: $(STAMP) ## the chapters of the course as executed notebooks in build/notebooks, and their pictures on one page
 	$(BIN)/python -m pip install --quiet --group notebooks
-	$(BIN)/python scripts/notebooks.py
+	$(BIN)/python -m scripts.notebooks
 
 site: $(STAMP) ## the documentation as a site in build/site, with search and the API; it works without the net
 	$(BIN)/python -m pip install --quiet --group site

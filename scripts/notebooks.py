@@ -1,9 +1,10 @@
 """make notebooks: every chapter of the course as an executed notebook in build/notebooks, and its pictures on one page.
 
-python scripts/notebooks.py
+python -m scripts.notebooks
 """
 
 import base64
+import doctest
 import html
 import re
 from pathlib import Path
@@ -11,10 +12,13 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 
+from scripts.website.formulas import set_latex
+
 ROOT = Path(__file__).parents[1]
 COURSE, TARGET = ROOT / "docs" / "course", ROOT / "build" / "notebooks"
 BLOCK = re.compile(r"^```python\n(.*?)^```$\n?", re.MULTILINE | re.DOTALL)
 PICTURE = re.compile(r"\s*!\[(.*?)\]\((pictures/[\w.]+)\)\n")
+FORMULA = re.compile(r"(?<=\n\n)(?: {4}.*\n)+")
 ANSWER = re.compile(r"^<details>.*?^</details>$", re.MULTILINE | re.DOTALL)
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Pictures of the course</title><style>
 @page {{ size: A4; margin: 8mm }}
@@ -29,35 +33,64 @@ img {{ width: 100%; height: 35mm; object-fit: contain }}
 """
 
 
+INSTALL = """# Where bayeskit is not installed yet, in the folder of the project:
+# %pip install '.[charts]'"""
+
+
 def cells(text: str) -> list[nbformat.NotebookNode]:
-    """Markdown and code in turn; a block inside an answer stays text, so that it folds."""
+    """Markdown and code in turn, a code cell for each result; a block inside an answer stays text, so that it folds.
+
+    The first code cell installs bayeskit, and an empty one follows each exercise.
+    """
     folded = [answer.span() for answer in ANSWER.finditer(text)]
-    made, at = [], 0
+    title, _, _ = text.partition("\n\n")
+    made, at = [nbformat.v4.new_markdown_cell(title), nbformat.v4.new_code_cell(INSTALL)], len(title)
     for block in BLOCK.finditer(text):
         if any(start < block.start() < end for start, end in folded):
             continue
-        made.append(nbformat.v4.new_markdown_cell(text[at : block.start()].strip()))
-        code = source(block[1])
+        made.append(nbformat.v4.new_markdown_cell(with_latex(text[at : block.start()]).strip()))
+        sources = results(block[1])
         at = block.end()
         if picture := PICTURE.match(text, at):  # the notebook draws its own
-            code += "\npicture"
+            sources[-1] += "\npicture"
             at = picture.end()
-        made.append(nbformat.v4.new_code_cell(code))
+        made += [nbformat.v4.new_code_cell(source) for source in sources]
         if "Traceback" in block[1]:
             made[-1].metadata["tags"] = ["raises-exception"]
-    made.append(nbformat.v4.new_markdown_cell(text[at:].strip()))
+    for part in re.split(r"(?=^<details>)|(?<=^</details>)", with_latex(text[at:]), flags=re.MULTILINE):
+        if part.startswith("<details>"):
+            made.append(nbformat.v4.new_code_cell("# try it here"))
+        made.append(nbformat.v4.new_markdown_cell(part.strip()))
     return [cell for cell in made if cell.source]
 
 
-def source(block: str) -> str:
-    """The lines after the prompts; what they print is left to the notebook."""
-    return "\n".join(line[4:] for line in block.splitlines() if line.startswith((">>>", "...")) and line != "...")
+def results(block: str) -> list[str]:
+    """The code of a block, cut after each value that it shows: a notebook prints only the last one of a cell."""
+    made = [""]
+    for example in doctest.DocTestParser().get_examples(block):
+        made[-1] += example.source
+        if example.want and not example.source.startswith(("print(", "for ", "with ")):
+            made.append("")
+    return [source.rstrip() for source in made if source]
+
+
+def with_latex(text: str) -> str:
+    """Indented lines, which are formulas, as LaTeX."""
+    return FORMULA.sub(lambda found: set_latex([line.strip() for line in found[0].splitlines()]) + "\n", text)
 
 
 def links(text: str) -> str:
-    """Chapters link to notebooks, and all else to the pages they are made from."""
-    text = re.sub(r"\]\(((?!index)[\w-]+)\.md", r"](\1.ipynb", text)
-    return text.replace("](index.md", "](../../docs/course/index.md").replace("](../", "](../../docs/")
+    """Chapters link to the notebooks beside them; other pages are named, since they are not beside them."""
+    text = re.sub(r" <!-- play: [\w-]+ -->", "", text)
+    text = re.sub(r"\]\((?!index|teaching)([\w-]+)\.md", r"](\1.ipynb", text)
+    return re.sub(r"\[([^\]]+)\]\((?:\.\./)?([\w-]+)\.md(?:#[^)]*)?\)", r"\1 (`\2.md`)", text)
+
+
+def light(notebook: nbformat.NotebookNode) -> None:
+    """Keep one form of each picture: SVG, without the library that makes it interactive when the cell is run."""
+    for output in (output for cell in notebook.cells for output in cell.get("outputs", ())):
+        if "image/svg+xml" in output.get("data", ()):
+            output.data.pop("text/html", None)
 
 
 def pictures(chapters: list[Path]) -> str:
@@ -84,6 +117,7 @@ def main() -> None:
         NotebookClient(notebook, timeout=600, kernel_name="python3", extra_arguments=quiet).execute()
         for number, cell in enumerate(notebook.cells):
             cell.id = f"cell-{number}"
+        light(notebook)
         nbformat.write(notebook, TARGET / f"{chapter.stem}.ipynb")
         print(TARGET.relative_to(ROOT) / f"{chapter.stem}.ipynb", flush=True)
     (TARGET / "pictures.html").write_text(pictures(chapters), "utf-8")

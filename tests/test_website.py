@@ -8,7 +8,7 @@ import pytest
 import bayeskit as bk
 from bayeskit.report.play import LESSONS
 from scripts.website import build, reference
-from scripts.website.formulas import mathml, set_formula
+from scripts.website.formulas import latex, mathml, set_formula
 from scripts.website.index import DOCS, contents
 
 if not DOCS.exists():
@@ -125,7 +125,29 @@ def test_a_chapter_becomes_cells_that_run_and_answers_that_fold():
         assert all(compile(source, chapter.name, "exec") for source in code)
         assert sum(source.endswith("\npicture") for source in code) == len(re.findall(r"^!\[", text, re.MULTILINE))
         answers = [cell.source for cell in made if "<details>" in cell.source]
-        assert all(source.count("<details>") == source.count("</details>") for source in answers)
+        assert all(source.startswith("<details>") and source.endswith("</details>") for source in answers)
+        assert code.count("# try it here") == len(answers) == text.count("<details>")
+        assert not any(re.search(r"\]\([\w./-]*\.md", cell.source) for cell in made)
+
+
+def test_a_notebook_has_a_cell_for_each_value_that_a_block_shows():
+    notebooks = pytest.importorskip(
+        "scripts.notebooks", reason="make notebooks installs nbclient", exc_type=ImportError
+    )
+    block = ">>> a = 1\n>>> a\n1\n>>> print(a)\n1\n>>> for i in range(2):\n...     print(i)\n0\n1\n>>> a + 1\n2\n"
+    assert notebooks.results(block) == ["a = 1\na", "print(a)\nfor i in range(2):\n    print(i)\na + 1"]
+
+
+@pytest.mark.parametrize(
+    ("line", "made"),
+    [
+        ("θ_1 = a / (b + 1)", r"{θ}_{1}=\frac{a}{b+1}"),
+        ("Σ_j ln x²", r"\sum_{j}\operatorname{ln}\,{x}^{2}"),
+        ("P(ill | D) = 1", r"P(\text{ill}~\midD)=1"),
+    ],
+)
+def test_formulas_become_latex(line, made):
+    assert latex(line).replace(" ", "") == made
 
 
 def test_every_teaching_page_stands_in_one_chapter_of_the_site():

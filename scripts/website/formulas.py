@@ -1,8 +1,9 @@
-"""Convert the formulas of the pages, which are lines of text, to MathML with remarks in columns beside them."""
+"""Convert formulas of the pages, which are lines of text, to MathML or LaTeX, with remarks in columns beside them."""
 
 import html
 import re
 from collections.abc import Iterator
+from xml.etree import ElementTree as ET
 
 COLUMNS = re.compile(r"\s{3,}")
 IS_FORMULA = re.compile(r" [=∝←] |^[^ ]+\(.* \| |[_^]|/ |log₂")
@@ -16,6 +17,8 @@ SUPERSCRIPTS = dict(zip("²³ᵀᵈⁿ", "23Tdn", strict=True))
 FUNCTIONS = {"ln", "exp", "log", "max", "softmax", "argmax"}
 PRODUCT_ENDS = set("=∝←+−<>,;:…") | {"and", "or"}
 CLOSING = {"(": ")", "[": "]", "|": "|"}
+SYMBOLS = {"Σ": r"\sum", "Π": r"\prod", "∫": r"\int", "·": r"\cdot", "∝": r"\propto", "←": r"\leftarrow", "−": "-"}
+SYMBOLS |= {"|": r"\mid", "≤": r"\le", "≥": r"\ge", "≠": r"\ne", "∞": r"\infty", "%": r"\%", "…": r"\ldots"}
 
 
 def set_formula(lines: list[str]) -> str:
@@ -29,6 +32,60 @@ def set_formula(lines: list[str]) -> str:
     most = max(map(len, cells))
     rows = [[*map(_set, row)] for row in cells if row != [""]]
     return f'<table class="formula">{"".join(_row(row, most) for row in rows)}</table>'
+
+
+def set_latex(lines: list[str]) -> str:
+    """Return lines of Markdown with LaTeX between dollar signs, for notebooks.
+
+    >>> print(set_latex(["a_1 / b   twice"]))
+    $\\frac{{a}_{1}}{b}$ &emsp; twice
+    """
+    rows = [COLUMNS.split(re.sub(r"\s+=", " =", line)) for line in lines if line]
+    return "  \n".join(" &emsp; ".join(f"${latex(c)}$" if IS_FORMULA.search(c) else c for c in row) for row in rows)
+
+
+def latex(text: str) -> str:
+    """Return a formula as LaTeX, by its MathML."""
+    made = f"<math>{mathml(text)}</math>".replace("&nbsp;", "\u00a0")
+    return re.sub(r"\} ~ \\text\{", " ", _tex(ET.fromstring(made)))  # words in one piece
+
+
+def _tex(element: ET.Element) -> str:
+    parts = [_tex(child) for child in element]
+    text = element.text or ""
+    match element.tag:
+        case "mtext":
+            return "~" if text == "\u00a0" else rf"\text{{{text}}}"
+        case "mspace":
+            return r"\,"
+        case "mi" if text in FUNCTIONS:
+            return rf"\operatorname{{{text}}}"
+        case "mi" | "mn" | "mo":
+            return SYMBOLS.get(text, text)
+        case "mfrac":
+            return r"\frac{{{}}}{{{}}}".format(*parts)
+        case "msqrt":
+            return rf"\sqrt{{{' '.join(parts)}}}"
+        case "mover":
+            return rf"\bar{{{parts[0]}}}"
+        case "msup" if parts[1] == "′":
+            return f"{parts[0]}'"
+        case "munder":  # without braces: the index stands below the sign
+            return "{}_{{{}}}".format(*parts)
+        case "munderover":
+            return "{}_{{{}}}^{{{}}}".format(*parts)
+        case "msub":  # a function has its space as a second part
+            return f"{{{' '.join(parts[:-1])}}}_{{{parts[-1]}}}"
+        case "msup":
+            return f"{{{' '.join(parts[:-1])}}}^{{{parts[-1]}}}"
+        case "msubsup":
+            return f"{{{' '.join(parts[:-2])}}}_{{{parts[-2]}}}^{{{parts[-1]}}}"
+    inner = [*element]
+    if element.tag == "mrow" and inner[0].tag == "mo" and inner[0].text in CLOSING:
+        tall = (r"\left", r"\right") if inner[0].get("stretchy") is None else ("", "")
+        middle = " ".join(parts[1:-1])
+        return f"{tall[0]}{inner[0].text} {middle} {tall[1]}{inner[-1].text}"
+    return " ".join(parts)
 
 
 def mathml(text: str) -> str:
