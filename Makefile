@@ -19,7 +19,7 @@ endif
 SEED ?= $(eval SEED := $(shell $(PYTHON) -c 'import secrets; print(secrets.randbelow(2**32))'))$(SEED)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo gallery notebooks site test test-all test-lowest coverage soak soak-serve sanitize check browser services format fuzz bench bench-before bench-engines quality quality-single quality-text page wheel clean
+.PHONY: help demo gallery notebooks man site test test-all test-lowest coverage soak soak-serve sanitize check browser services format fuzz bench bench-before bench-engines quality quality-single quality-text page wheel clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
@@ -118,6 +118,9 @@ gallery: $(STAMP) ## draw the pictures of docs/gallery.md and of the course anew
 notebooks: $(STAMP) ## the chapters of the course as executed notebooks in build/notebooks, and their pictures on one page
 	$(BIN)/python -m pip install --quiet --group notebooks
 	$(BIN)/python -m scripts.notebooks
+
+man: $(USER_STAMP) ## manual pages of the commands in build/man, from their help: man -M build/man bayes-fit
+	$(BIN)/python -m scripts.man
 
 site: $(STAMP) ## the documentation as a site in build/site, with search and the API; it works without the net
 	$(BIN)/python -m pip install --quiet --group site
