@@ -85,6 +85,41 @@ def test_the_accuracy_of_a_frame_is_counted_where_it_is(frame):
     assert weighted == pytest.approx(model.score(whole, "play", sample_weight="days"), abs=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::bayeskit.BayesWarning")
+@pytest.mark.parametrize("weight", [None, "days"])
+def test_a_frame_is_evaluated_where_it_is(frame, weight):
+    """With a class that was never learned, rows that are impossible, and probabilities that are clipped."""
+    learned = rows(30, 3).set_column(1, "sky", pa.array(["sun"] * 15 + ["rain"] * 15))
+    labels = ["no"] * 15 + ["maybe"] * 15
+    settings = {"roles": {"id": "ignore", "days": "ignore", "size": "ignore"}, "smoothing": 0}
+    whole = pa.concat_tables(PARTS)
+    for model in (
+        bk.NaiveBayes(**SETTINGS).fit(rows(30, 3), "play"),
+        bk.NaiveBayes(**settings).fit(learned.drop_columns(["play"]), labels),
+    ):
+        found = model.evaluate(frame, "play", sample_weight=weight)
+        expected = model.evaluate(whole, "play", sample_weight=weight, method="held-out")
+        for name in ("accuracy", "log_loss", "brier"):
+            assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-12, nan_ok=True)
+            ours, theirs = (getattr(one.baseline, name) for one in (found, expected))
+            assert ours == pytest.approx(theirs, rel=1e-12, nan_ok=True)
+        for name in ("classes", "target", "n_rows", "n_lost", "n_undecidable", "n_clipped"):
+            assert getattr(found, name) == getattr(expected, name), name
+        np.testing.assert_array_equal(found.counts, expected.counts)
+        assert str(found.by_class) == str(expected.by_class)
+        with pytest.raises(bk.BayesError, match="does not hold the true class of each row"):
+            found.roc("no")
+
+
+def test_learned_rows_of_a_frame_are_evaluated_as_held_out_on_request_alone(frame):
+    model = bk.NaiveBayes(**SETTINGS).fit(frame, "play")
+    with pytest.raises(bk.BayesError, match=r"the rows that the model learned.*method='held-out'"):
+        model.evaluate(frame, "play")
+    with pytest.raises(bk.BayesError, match="leave-one-out reads the rows on this machine: "):
+        model.evaluate(frame, "play", method="leave-one-out")
+    assert model.evaluate(frame, "play", method="held-out").accuracy == model.score(frame, "play")
+
+
 def test_labels_beside_a_frame_are_refused_with_the_name_to_pass(frame):
     for labels in (frame["play"], ["no"] * 60):
         with pytest.raises(bk.BayesError, match="y= of a frame of a cluster is the name of one of its columns"):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from inspect import signature
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,7 @@ from bayeskit.evaluate.evaluation import Evaluation, build_evaluation
 from bayeskit.evaluate.metrics import Scoreboard, brier
 from bayeskit.inner_model import reader_of
 from bayeskit.tolerance import GONE
-from bayeskit.typing import Floats
+from bayeskit.typing import Bools, Floats
 
 Index = npt.NDArray[np.intp]
 
@@ -353,8 +353,13 @@ NESTED = (
 )
 
 
-def evaluate_rows(model: Any, source: Source, method: str = "auto") -> Evaluation:
-    """Evaluate a fitted model on labeled rows, by leave-one-out if they are those that it learned."""
+def evaluate_rows(
+    model: Any, source: Source, method: str = "auto", held_out: Callable[[Any, Source], Evaluation] | None = None
+) -> Evaluation:
+    """Evaluate a fitted model on labeled rows, by leave-one-out if they are those that it learned.
+
+    ``held_out`` evaluates rows that are read elsewhere.
+    """
     if method not in ("auto", "leave-one-out", "held-out"):
         raise BayesError(f'method={method!r}: give "auto", "leave-one-out" or "held-out"')
     remark = ""
@@ -366,7 +371,13 @@ def evaluate_rows(model: Any, source: Source, method: str = "auto") -> Evaluatio
     if method == "held-out":
         if not hasattr(reader_of(model), "tally_"):
             raise BayesError("EM of words keeps no counts to set beside: cross-validate it")
-        return replace(evaluate_held_out(model, source), remark=remark)
+        return replace((held_out or evaluate_held_out)(model, source), remark=remark)
+    if held_out is not None:
+        learned = ", and these are the rows that the model learned" if remark else ""
+        raise BayesError(
+            f"leave-one-out reads the rows on this machine{learned}",
+            hint="pass method='held-out' to score them as they are, or rows that this machine can read",
+        )
     if not hasattr(model, "leave_one_out"):
         learned = "these are the rows that it learned" if remark else "its counts do not tell whether it learned them"
         raise BayesError(
@@ -419,6 +430,38 @@ def evaluate_held_out(model: Any, source: Source) -> Evaluation:
     >>> found.method, found.n_rows, found.accuracy
     ('held-out rows', 4, 0.75)
     """
+    found = predict_held_out(model, source)
+    return evaluate_predictions(
+        "held-out rows",
+        reader_of(model).schema_.target.name,
+        tuple(model.classes_.tolist()),
+        learned_shares(model),
+        found.true,
+        found.log_posterior,
+        found.predicted,
+        n_undecidable=int(found.impossible.sum()),
+        weights=found.weights,
+    )
+
+
+def learned_shares(model: Any) -> Floats:
+    """Return the frequencies of the classes in training, which the baseline predicts."""
+    counts = reader_of(model).tally_.class_counts
+    return np.asarray(counts / counts.sum(), dtype=np.float64)
+
+
+class HeldOut(NamedTuple):
+    """Predictions of labeled rows: log posteriors have shape (n_rows, n_classes)."""
+
+    true: list[Value]
+    log_posterior: Floats
+    predicted: list[Value]
+    impossible: Bools
+    weights: Floats | None
+
+
+def predict_held_out(model: Any, source: Source) -> HeldOut:
+    """Predict labeled rows that a fitted model has not learned; rows impossible under every class have its prior."""
     reads = reader_of(model)
     known = tuple(model.classes_.tolist())
     vocabulary = Vocabulary(known)
@@ -447,12 +490,8 @@ def evaluate_held_out(model: Any, source: Source) -> Evaluation:
     impossible = np.isneginf(evidence)
     log_posterior[impossible] = logspace.log_normalize(reads.params_.log_prior[None])[0]
     true = [vocabulary.values[code] for code in np.concatenate(labels).tolist()]
-    said = [label for part in chosen for label in part]
-    shares = reads.tally_.class_counts / reads.tally_.class_counts.sum()
-    target = reads.schema_.target.name
     weights = np.concatenate(weighing) if is_weighed else None
-    found: dict[str, Any] = {"n_undecidable": int(impossible.sum()), "weights": weights}
-    return evaluate_predictions("held-out rows", target, known, shares, true, log_posterior, said, **found)
+    return HeldOut(true, log_posterior, [label for part in chosen for label in part], impossible, weights)
 
 
 def evaluate_predictions(
@@ -487,3 +526,34 @@ def evaluate_predictions(
     return build_evaluation(
         method, target, classes, board, baseline, proba, n_undecidable, truth=codes, weights=weights
     )
+
+
+def evaluate_sums(
+    model: Any,
+    true: Sequence[Value],
+    predicted: Sequence[Value],
+    weights: Floats,
+    log_true: Floats,
+    squares: Floats,
+    *,
+    n_undecidable: int,
+    n_clipped: int,
+) -> Evaluation:
+    """Build the evaluation of held-out rows from sums over the rows of each true and predicted class.
+
+    ``weights``, ``log_true`` and ``squares`` are Σ w, Σ w ln P(true class) and Σ w · Brier score, (n_groups,). The
+    record has no probabilities of single rows.
+    """
+    known = tuple(model.classes_.tolist())
+    classes = tuple(sort_values(dict.fromkeys([*known, *true])))
+    learned, codes = positions(known, classes), positions(true, classes)
+    lost = ~np.isin(codes, learned)
+    board, baseline = Scoreboard(len(classes)), Scoreboard(len(classes))
+    each = np.where(weights > 0, weights, 1.0)
+    board.add(codes, positions(predicted, classes), log_true / each, squares / each, weights, lost)
+    board.clipped = n_clipped
+    share = np.zeros(len(classes))
+    share[learned] = learned_shares(model)
+    baseline.add_shares(share, codes, weights, lost)
+    target, nothing = reader_of(model).schema_.target.name, np.zeros((0, len(classes)))
+    return build_evaluation("held-out rows", target, classes, board, baseline, nothing, n_undecidable)

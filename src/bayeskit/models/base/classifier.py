@@ -46,6 +46,7 @@ from bayeskit.models.base.estimator import Estimator, clone, seed_of
 from bayeskit.models.base.scoring import (
     accuracy_there,
     best_class,
+    evaluated_there,
     first_best,
     joint_scores,
     log_evidence,
@@ -793,7 +794,8 @@ class Classifier(Estimator):
         Parameters
         ----------
         X, y, sample_weight
-            As for :meth:`fit`.
+            As for :meth:`fit`. A Spark or Dask frame is scored where it is, as held-out rows; its record has sums, and
+            no probabilities of single rows.
         method : {"auto", "leave-one-out", "held-out"}, default="auto"
             "auto" recognizes the training rows in any order by their hash, or by equal counts if the model keeps none
             (beyond 32,768 rows). Other rows are scored as they are, with a warning if some of them were learned.
@@ -813,7 +815,8 @@ class Classifier(Estimator):
         from bayeskit.evaluate.cross_validation import evaluate_rows
 
         X = in_order(X)
-        return evaluate_rows(self, self._labeled(X, y, sample_weight), method)
+        source = self._labeled(X, y, sample_weight)
+        return evaluate_rows(self, source, method, None if engine_of(source) is None else evaluated_there)
 
     def _blocks_learned(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[Block]:
         """Return the rows of the fit in the codes of the model, to be left out one by one."""

@@ -11,6 +11,7 @@ Formula: which scores are a tie
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -23,7 +24,10 @@ import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
-from bayeskit.data.schema import Categorical, Schema
+from bayeskit.data.frames import open_source
+from bayeskit.data.missing_labels import LabeledRows, without_label
+from bayeskit.data.schema import Categorical, Numeric, Schema
+from bayeskit.data.vocabulary import positions
 from bayeskit.engines.engine import engine_of_frame
 from bayeskit.errors import BayesError
 from bayeskit.estimate.columns.column import NotFastPath, Row
@@ -37,6 +41,8 @@ from bayeskit.undecidable import Impossible
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from bayeskit.evaluate.evaluation import Evaluation
 
 
 def first_best(scores: Floats, n_threads: int = 1) -> Ints:
@@ -256,6 +262,49 @@ def accuracy_there(model: Any, frame: Any, y: str, sample_weight: str | None) ->
     return float(sum(right) / tally.n_rows)
 
 
+OUTCOME = "bayeskit outcome"
+SUMS = tuple(f"bayeskit {name}" for name in ("weight", "log", "brier", "clipped", "undecidable"))
+
+
+def evaluated_there(model: Any, source: Any) -> Evaluation:
+    """Evaluate the rows of a cluster's frame as held-out ones, by sums over each pair of true and predicted class."""
+    from bayeskit.evaluate.cross_validation import evaluate_sums
+
+    rows = source.source if isinstance(source, LabeledRows) else source
+    work = Scoring(to_bytes(model), "evaluate", (("target", rows.target), ("weight", rows.weight)))
+    scored = rows.engine.map_rows(rows.frame, work, _output_types(model, "evaluate"))
+    labeled = model._with_labels(rows.engine.owns(scored).with_target(OUTCOME))
+    tally = rows.engine.collect(labeled, Schema(dict.fromkeys(SUMS, Numeric())), Plan(moments=SUMS))
+    true, predicted = zip(*(json.loads(str(outcome)) for outcome in tally.classes), strict=True)
+    weights, logs, squares, clipped, undecidable = tally.moments_of(SUMS).sum_hi.T
+    if not weights.any():
+        raise BayesError("every row has weight zero, so there is nothing to score")
+    counts = {"n_clipped": int(clipped.sum()), "n_undecidable": int(undecidable.sum())}
+    return evaluate_sums(model, true, predicted, weights, logs, squares, **counts)
+
+
+def _outcomes(model: Any, rows: Any, target: str, weight: str | None) -> dict[str, Array]:
+    """Return the columns that are summed to evaluate some rows; a row without a label has no outcome."""
+    from bayeskit.evaluate.cross_validation import predict_held_out
+    from bayeskit.evaluate.metrics import LOG_LEAST, brier, clip_log
+
+    source: Any = open_source(rows, target, weight)
+    missing = without_label(source.labels)
+    labeled = np.flatnonzero(np.ones(source.n_rows, dtype=bool) if missing is None else ~missing)
+    outcomes, sums = np.full(source.n_rows, None, dtype=object), np.zeros((len(SUMS), source.n_rows))
+    if len(labeled):
+        found = predict_held_out(model, LabeledRows(source, is_part=True))
+        codes = positions(found.true, model.classes_.tolist())  # −1, and so the last column, for a class not learned
+        log_proba = np.column_stack([found.log_posterior, np.full(len(codes), -np.inf)])
+        log_true = np.where(codes < 0, 0.0, log_proba[np.arange(len(codes)), codes])
+        squares = brier(logspace.exp(log_proba), codes)
+        w = np.ones(len(codes)) if found.weights is None else found.weights
+        clipped = (log_true < LOG_LEAST) & (w > 0)
+        outcomes[labeled] = [json.dumps(pair) for pair in zip(found.true, found.predicted, strict=True)]
+        sums[:, labeled] = w, w * clip_log(log_true), w * squares, clipped, found.impossible
+    return {OUTCOME: outcomes, **dict(zip(SUMS, sums, strict=True))}
+
+
 def _output_types(model: Any, what: str) -> dict[str, pa.DataType]:
     """Return the names and types of the columns that are added to a frame."""
     import pyarrow as pa
@@ -266,6 +315,8 @@ def _output_types(model: Any, what: str) -> dict[str, pa.DataType]:
         return {PREDICTED: label}
     if what == "predict_proba":
         return {f"{PROBABILITY}{name}": number for name in classes}
+    if what == "evaluate":
+        return {OUTCOME: pa.string(), **dict.fromkeys(SUMS, number)}
     if len(classes) < 2:
         raise BayesError("there is one class only: there are no odds to explain")
     parts = {f"{EVIDENCE}{name}": number for name in ("prior", *model.schema_.used)}
@@ -291,6 +342,9 @@ class Scoring:
         if self.what == "predict_proba":
             columns = np.ascontiguousarray(model.predict_proba(rows).T)
             return dict(zip(types, map(pa.array, columns), strict=True))
+        if self.what == "evaluate":
+            made = _outcomes(model, rows, **dict(self.settings))
+            return {name: pa.array(cells, types[name]) for name, cells in made.items()}
         listed: dict[str, list[Any]] = {name: [] for name in types}
         for one in model.explain(rows, **dict(self.settings)):
             parts = {f"{EVIDENCE}{part.column}": part.log_odds for part in one.contributions}
