@@ -209,6 +209,26 @@ def test_other_models_learn_the_same(way, other, tmp_path):
     np.testing.assert_allclose(found.predict_proba(parts[0]), expected.predict_proba(parts[0]), rtol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::bayeskit.BayesWarning")
+def test_networks_and_joint_distributions_are_those_of_one_machine(way, tmp_path):
+    parts = [rows(30, 1), EMPTY, rows(20, 2)]
+    table, edges = pa.concat_tables(parts), [("label", "sky"), ("label", "flag"), ("sky", "flag"), ("flag", "code")]
+    roles = {"size": "ignore", "days": "ignore", "code": "categorical"}
+    data, engine = way.place(parts, tmp_path)
+    network = bk.BayesianNetwork.from_data(edges, data, roles=roles, engine=engine)
+    expected = bk.BayesianNetwork.from_data(edges, table, roles=roles)
+    assert network == expected
+    assert agree(network.tally_.tally, expected.tally_.tally)
+    assert network.learn(data, engine=engine) == expected.learn(table)
+    assert network.learn(parts[0]).forget(data, engine=engine) == expected.learn(parts[0]).forget(table)
+    joint = bk.JointDistribution.from_data(data, roles=roles, engine=engine)
+    alone = bk.JointDistribution.from_data(table, roles=roles)
+    assert (joint.values, joint.n_rows) == (alone.values, alone.n_rows)
+    np.testing.assert_array_equal(joint.p, alone.p)
+    for name in alone.variables:
+        np.testing.assert_array_equal(joint.codes[name], alone.codes[name])
+
+
 def test_rows_without_a_label_are_refused_or_left_out_and_counted(way, tmp_path):
     gaps = rows(4, 2).set_column(4, "label", pa.array(["yes", None, None, "no"]))
     none = rows(2, 3).set_column(4, "label", pa.nulls(2, pa.string()))

@@ -86,7 +86,7 @@ class GroupedCounts:
             needed.append(self.source.target)
             columns.insert(0, syntax.named(self._exact(self.source.target), CLASS))
         rows = selected(self.source.query, [self.source.fields[name] for name in dict.fromkeys(needed)])
-        select = over(columns, rows, "r")
+        select = over(columns or [syntax.named(syntax.integer(1), "one")], rows, "r")
         if self.source.target is not None and self.labeled_only:
             there = exp.Not(this=syntax.is_null(syntax.column("r", self.source.target)))
             select.set("where", exp.Where(this=there))

@@ -81,7 +81,7 @@ def count_in_database(source: Any, max_categories: int | None = MAX_CATEGORIES) 
     return replace(source, engine=PushDown.on(source, max_categories))
 
 
-COUNTED = ("families", "moments", "counts", "products", "pairs", "joints", "distinct")
+COUNTED = ("families", "moments", "counts", "products", "pairs", "joints", "contexts", "distinct")
 PUSHING = ("duckdb", "postgres")
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from math import prod
 from pathlib import Path
@@ -18,7 +19,7 @@ from bayeskit import logspace
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.frames import open_source
 from bayeskit.data.reader import read_block
-from bayeskit.data.schema import TYPES, Categorical, Numeric, Schema, as_domain, infer
+from bayeskit.data.schema import NO_TARGET, TYPES, Categorical, Numeric, Schema, as_domain, infer
 from bayeskit.data.source import Source
 from bayeskit.data.vocabulary import Value, declared_first, positions
 from bayeskit.drawable import Drawable
@@ -30,11 +31,14 @@ from bayeskit.nearest import nearest
 from bayeskit.network import persistence
 from bayeskit.network.answers import Distribution, conditional_table
 from bayeskit.network.junction_tree import draw_columns
+from bayeskit.network.learning import collect, open_rows
 from bayeskit.network.query import ColumnComparison, Domain, ProbabilityQuery, Statement, parse, parse_statement
 from bayeskit.network.variable_elimination import MEMORY_LIMIT, check_cost
 from bayeskit.printable import printable
 from bayeskit.storage.model_file import Saved, save_new
 from bayeskit.tables import ROWS, Grid, Readable, Sheet, Table
+from bayeskit.tally.counts import Joints
+from bayeskit.tally.plan import Plan
 from bayeskit.tolerance import OFF_ONE, SLACK, SUMS_TO_ONE
 from bayeskit.typing import Bools, Floats, Ints
 
@@ -59,28 +63,21 @@ class Combinations(Sequence[tuple[Value, ...]]):
 class CodedRows(NamedTuple):
     """All rows of a source: codes (0 is missing) and floats by column, with sorted values."""
 
-    n_rows: int
     values: dict[str, tuple[Value, ...]]
     codes: dict[str, Ints]
     floats: dict[str, Floats]
-    cuts: dict[str, tuple[float, ...]]
 
 
 def read_coded_rows(source: Source, schema: Schema) -> CodedRows:
     """Read all rows of a source, column by column."""
     encoder = Encoder(schema, grow=True)
     block = read_block(encoder, source)
-    roles = schema.columns
-    cuts = {n: r.cuts for n in schema.coded if isinstance(r := roles[n], Numeric) and r.cuts is not None}
-    values: dict[str, tuple[Value, ...]] = {name: tuple(labels(points)) for name, points in cuts.items()}
-    codes: dict[str, Ints] = {name: block.codes[name].astype(np.int64) for name in schema.coded}
+    values, codes = {}, {}
     for name in schema.coded:
-        if name not in cuts:
-            met = encoder.vocabularies[name].values
-            values[name] = declared_first(getattr(roles[name], "domain", None) or (), met)
-            codes[name] = np.append(0, positions(met, values[name]) + 1)[codes[name]]
-    values = {name: values[name] for name in schema.coded}
-    return CodedRows(block.n_rows, values, codes, {name: block.floats[name] for name in schema.measured}, cuts)
+        met = encoder.vocabularies[name].values
+        values[name] = declared_first((), met)
+        codes[name] = np.append(0, positions(met, values[name]) + 1)[block.codes[name].astype(np.int64)]
+    return CodedRows(values, codes, {name: block.floats[name] for name in schema.measured})
 
 
 def categorical_roles(roles: Any, kinds: Mapping[str, Any]) -> Any:
@@ -237,6 +234,7 @@ class JointDistribution(Readable, Drawable):
         *,
         roles: Any = None,
         domains: Mapping[str, Iterable[Any]] | None = None,
+        engine: Any = None,
         memory_limit: int = MEMORY_LIMIT,
     ) -> JointDistribution:
         """Estimate the distribution as relative frequencies of rows.
@@ -246,13 +244,15 @@ class JointDistribution(Readable, Drawable):
         Parameters
         ----------
         data : table
-            Numbers are values like any other.
+            Numbers are values like any other. A Spark or Dask frame is counted where it is.
         smoothing : float, str or smoothing, default=0
             Any smoothing above zero lists all possible combinations.
         roles : dict, optional
             Leave columns out ("ignore") or cut numbers.
         domains : dict, optional
             Values of columns.
+        engine : Processes, Spark or Dask, optional
+            Where to count, as for :meth:`NaiveBayes.fit_source`.
         memory_limit : int, default=4 GiB
 
         Returns
@@ -264,21 +264,27 @@ class JointDistribution(Readable, Drawable):
         >>> JointDistribution.from_data({"a": [0, 0, 1], "b": [0, 1, 1]}).probability("P(a = 1 | b = 1)")
         0.5
         """
-        source = open_source(data)
+        source = open_rows(data, engine=engine)
         schema = infer(source.kinds, roles=categorical_roles(roles, source.kinds), named=source.named)
         schema = schema.replace({schema.find(n): Categorical(as_domain(v, n)) for n, v in (domains or {}).items()})
-        cells = read_coded_rows(source, schema)
-        present = np.ones(cells.n_rows, dtype=bool)
-        for codes in cells.codes.values():
-            present &= codes > 0
-        if not present.any():
+        schema = replace(schema, target=NO_TARGET)
+        names = tuple(schema.coded)
+        tally = collect(source, schema, Plan(families=names, joints=(names,)), memory_limit)
+        counted_together = tally.statistics[Joints.kind]
+        assert isinstance(counted_together, Joints)
+        joint = counted_together.tables[names]
+        complete = (joint.cells > 0).all(axis=1)
+        counts = joint.counts[complete, 0]
+        if not complete.any():
             raise BayesError("there is no row without a missing cell, so nothing can be counted")
-        n = int(present.sum())
-        if n < cells.n_rows:
-            skipped = f"{cells.n_rows - n} of {cells.n_rows} rows have a missing cell and were left out"
+        n = counts.sum().item()
+        if not complete.all():
+            skipped = f"{tally.n_rows - n} of {tally.n_rows} rows have a missing cell and were left out"
             warnings.warn(skipped, BayesWarning, stacklevel=2)
-        complete = {name: column[present] - 1 for name, column in cells.codes.items()}
-        counted = cls(cells.values, complete, np.full(n, 1 / n), n, cells.cuts).marginal(*cells.values)
+        codes = dict(zip(names, joint.cells[complete].T.astype(np.int64) - 1, strict=True))
+        cuts = {n: r.cuts for n in names if isinstance(r := schema.columns[n], Numeric) and r.cuts is not None}
+        values = {n: labels(cuts[n]) if n in cuts else tally.space.values[n] for n in names}
+        counted = cls(values, codes, counts / n, n, cuts).marginal(*names)
         rule = as_smoothing(smoothing)
         return counted if rule in (MLE(), Lidstone(0), Dirichlet(1)) else counted._smoothed(rule, memory_limit)
 

@@ -14,11 +14,11 @@ import numpy as np
 
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
-from bayeskit.data.frames import open_source
 from bayeskit.data.schema import NO_TARGET, Numeric, Schema, infer
-from bayeskit.data.source import Source
+from bayeskit.data.source import Source, engine_of
 from bayeskit.data.vocabulary import Value
 from bayeskit.engines import local
+from bayeskit.engines.engine import open_on
 from bayeskit.errors import BayesError, BayesWarning, SchemaMismatch
 from bayeskit.estimate.cuts import labels
 from bayeskit.estimate.smoothing import as_smoothing, probabilities
@@ -82,9 +82,9 @@ class NetworkTally:
             warnings.warn(what, BayesWarning, stacklevel=4)
         return tables
 
-    def count_rows(self, data: Any, weights: Any, memory_limit: int) -> NetworkTally:
+    def count_rows(self, data: Any, weights: Any, engine: Any, memory_limit: int) -> NetworkTally:
         """Count other rows with the same roles and cut points."""
-        return _collect(open_source(data, weights=weights), self.tally.schema, self.parents, memory_limit)
+        return _collect(open_rows(data, weights, engine), self.tally.schema, self.parents, memory_limit)
 
     def __add__(self, other: NetworkTally) -> NetworkTally:
         """Add the rows of both, aligning states by name."""
@@ -123,7 +123,17 @@ def count(edges: Sequence[Any], source: Source, roles: Any, domains: Any, memory
 
 
 def _collect(source: Source, schema: Schema, parents: Mapping[str, tuple[str, ...]], memory_limit: int) -> NetworkTally:
-    return NetworkTally(local.collect(source, schema, _plan(parents), memory_limit=memory_limit), parents).checked()
+    return NetworkTally(collect(source, schema, _plan(parents), memory_limit), parents).checked()
+
+
+def open_rows(data: Any, weights: Any = None, engine: Any = None) -> Source:
+    """Open data to be counted on this machine, by an engine, or on the cluster of a frame."""
+    return open_on(engine, data, None, weights)
+
+
+def collect(source: Source, schema: Schema, plan: Plan, memory_limit: int) -> Tally:
+    """Count a plan with the engine that owns the source, or on this machine."""
+    return (engine_of(source) or local).collect(source, schema, plan, memory_limit=memory_limit)
 
 
 def count_blocks(

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from bayeskit import logspace
-from bayeskit.data.frames import open_source
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch
@@ -165,6 +164,7 @@ class BayesianNetwork(Readable, Drawable):
         roles: Any = None,
         domains: Mapping[str, Iterable[Any]] | None = None,
         sample_weight: Any = None,
+        engine: Any = None,
         memory_limit: int = MEMORY_LIMIT,
     ) -> Self:
         """Learn the tables of a network with given edges: P(v | context) = (n + a) / (N + Σa).
@@ -175,13 +175,16 @@ class BayesianNetwork(Readable, Drawable):
         ----------
         edges : iterable of (parent, child)
         data : table
+            Or a Spark or Dask frame, which is counted where it is.
         smoothing : float, str or smoothing, default=1.0
         roles : dict, optional
             "ignore" leaves a column out. Numbers need cut points, ``roles={"age": Numeric(cuts=(25, 50))}``, or
             "categorical".
         domains : dict, optional
             Values of columns.
-        sample_weight : array-like of shape (n_rows,), optional
+        sample_weight : array-like of shape (n_rows,), or name of a column, optional
+        engine : Processes, Spark or Dask, optional
+            Where to count, as for :meth:`NaiveBayes.fit_source`.
         memory_limit : int, default=4 GiB
 
         Returns
@@ -195,7 +198,7 @@ class BayesianNetwork(Readable, Drawable):
         >>> n.query("P(rain = y | wet = y)")
         0.6666666666666666
         """
-        source = open_source(data, weights=sample_weight)
+        source = learning.open_rows(data, sample_weight, engine)
         counts = learning.count(list(edges), source, roles, domains, memory_limit)
         return cls.of_tally(counts, smoothing, memory_limit)
 
@@ -222,7 +225,7 @@ class BayesianNetwork(Readable, Drawable):
     search_: Any = None  # report of the search that found the arcs
     em_: Any = None  # report of EM, where it estimated the tables
 
-    def learn(self, data: Any, sample_weight: Any = None) -> Self:
+    def learn(self, data: Any, sample_weight: Any = None, engine: Any = None) -> Self:
         """Return a new network that has also counted these rows.
 
         Parameters
@@ -230,28 +233,30 @@ class BayesianNetwork(Readable, Drawable):
         data : table
             May have new values.
         sample_weight : array-like of shape (n_rows,), optional
+        engine : Processes, Spark or Dask, optional
 
         Returns
         -------
         BayesianNetwork
         """
         old = self._counted("learn")
-        return self._with_tally(old + old.count_rows(data, sample_weight, self.memory_limit))
+        return self._with_tally(old + old.count_rows(data, sample_weight, engine, self.memory_limit))
 
-    def forget(self, data: Any, sample_weight: Any = None) -> Self:
+    def forget(self, data: Any, sample_weight: Any = None, engine: Any = None) -> Self:
         """Return a new network without these rows, which must have been counted.
 
         Parameters
         ----------
         data : table
         sample_weight : array-like of shape (n_rows,), optional
+        engine : Processes, Spark or Dask, optional
 
         Returns
         -------
         BayesianNetwork
         """
         old = self._counted("forget")
-        return self._with_tally(old - old.count_rows(data, sample_weight, self.memory_limit))
+        return self._with_tally(old - old.count_rows(data, sample_weight, engine, self.memory_limit))
 
     def merge(self, other: BayesianNetwork) -> Self:
         """Return a new network of the rows of both, with this one's smoothing.
