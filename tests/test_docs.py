@@ -170,12 +170,17 @@ def test_the_index_of_the_course_names_every_chapter_and_every_worked_example():
 
 
 @pytest.mark.slow
-def test_the_demo_tells_its_story_within_eighty_columns():
+def test_the_demo_fits_eighty_columns_and_ends_with_commands_that_run(tmp_path):
     command = [sys.executable, "-X", "utf8", "-m", "bayeskit.demo"]
-    told = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+    told = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False, cwd=tmp_path)
     assert told.returncode == 0, told.stderr
     assert "344 penguins" in told.stdout
-    assert max(map(len, told.stdout.splitlines())) <= 80
+    *lines, fit, page, play = told.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    for line in (fit, page):
+        subprocess.run(line.split(), cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+    assert (tmp_path / "birds.html").exists()
+    assert play.endswith("bayes play")
 
 
 def test_the_readme_lists_the_dependencies_of_pyproject():

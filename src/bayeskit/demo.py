@@ -1,83 +1,101 @@
-"""Demonstrate bayeskit on the bundled penguins: ``python -m bayeskit.demo``."""
+"""Demonstrate bayeskit on bundled data: ``python -m bayeskit.demo`` or ``bayes demo``."""
 
-from collections.abc import Iterable
+import os
+import sys
+from pathlib import Path
 
 import numpy as np
 
-from bayeskit.datasets import load_penguins
+from bayeskit.datasets import load_penguins, load_worked_example
+from bayeskit.models.ensemble.classifier import BayesClassifier
 from bayeskit.models.naive_bayes import NaiveBayes
+from bayeskit.models.text.classifier import TextClassifier
+from bayeskit.network.network import BayesianNetwork
 from bayeskit.tables import Table
 
 TARGET = "species"
-NO_ATTRIBUTE = {"year": "ignore"}  # the year of measurement is not related to the species
 
 
 def main() -> None:
     """Print the demonstration; every number is computed while it runs."""
-    birds = load_penguins()
+    birds = load_penguins().drop_columns(["year"])  # the year of measurement is not related to the species
     held_out = np.arange(birds.num_rows) % 4 == 0
     train, test = birds.filter(~held_out), birds.filter(held_out)
     empty = sum(column.null_count for column in birds.columns)
 
-    _heading(f"The data: {birds.num_rows} penguins, {empty} cells empty, as they came")
-    print(Table({name: birds[name].slice(2, 3).to_pylist() for name in _narrow_columns(birds.column_names)}))
+    _heading(f"A table: {birds.num_rows} penguins, {empty} cells empty")
+    names = [name for name in birds.column_names if name not in ("bill_depth_mm", "flipper_length_mm")]
+    print(Table({name: birds[name].slice(2, 3).to_pylist() for name in names}))
 
-    model = NaiveBayes(numeric="gaussian", roles=NO_ATTRIBUTE).fit(train, TARGET)
-    _heading(f"Learned from {train.num_rows} of them by counting once; each column was taken for")
-    for role in ("categorical", "numeric", "ignore"):
-        names = [name for name, taken in model.schema_.columns.items() if taken.name == role]
-        print(f"{role:<12} {', '.join(names)}")
+    _heading(f"BayesClassifier: fit on {train.num_rows} rows, scored on the {test.num_rows} others")
+    print("the strongest default; strings, numbers and empty cells as they are")
+    best = BayesClassifier(random_state=0).fit(train, TARGET)
+    _scores(best, test)
 
-    _heading("The class counts, and what was learned of two columns")
-    print(model.table())
-    print()
+    _heading("NaiveBayes: counts that can be read, learned in one pass")
+    model = NaiveBayes(numeric="gaussian").fit(train, TARGET)
     island = model.table("island")
     print(Table({name: island[name] for name in island.column_names if not name.startswith("count")}))
-    print()
-    print(model.table("bill_length_mm"))
+    _scores(model, test)
 
-    right = round(model.score(test, TARGET) * test.num_rows)
-    guess = max(test[TARGET].to_pylist().count(label) for label in model.classes_.tolist())
-    _heading(f"The {test.num_rows} birds held out")
-    print(f"right: {right} ({right / test.num_rows:.1%}); always saying the commonest species: {guess}")
-
+    _heading("Why? One bird, of which two measurements are missing")
     bird = {"island": "Dream", "bill_length_mm": 49.3, "flipper_length_mm": 195, "sex": "male"}
-    _heading("One bird, of which two measurements are missing")
-    print(", ".join(f"{name} {value}" for name, value in bird.items()))
-    row = {**dict.fromkeys(model.schema_.used), **bird}
-    print(f"most probably {model.predict(row)[0]}:")
-    print(Table({TARGET: model.classes_.tolist(), "P(species | bird)": model.predict_proba(row)[0].tolist()}))
+    print(model.explain({**dict.fromkeys(model.schema_.used), **bird})[0])
 
-    _heading("Two stations learn apart, and their models are added")
+    _heading("Merge two models, then forget twenty birds: exactly")
     half = train.num_rows // 2
-    one = NaiveBayes(numeric="gaussian", roles=NO_ATTRIBUTE).fit(train.slice(0, half), TARGET)
-    two = NaiveBayes(numeric="gaussian", roles=NO_ATTRIBUTE).fit(train.slice(half), TARGET)
+    one, two = (NaiveBayes(numeric="gaussian").fit(part, TARGET) for part in (train.slice(0, half), train.slice(half)))
     both = one + two
     print(f"{one.tally_.n_rows} rows + {two.tally_.n_rows} rows = {both.tally_.n_rows} rows")
     _compare("one fit on all rows", both, model, test)
-
-    _heading("The first twenty birds ask to be forgotten")
     both.forget(train.slice(0, 20), TARGET)
-    print(f"{both.tally_.n_rows} rows are left")
-    never = NaiveBayes(numeric="gaussian", roles=NO_ATTRIBUTE).fit(train.slice(20), TARGET)
-    _compare("a fit that never saw them", both, never, test)
+    print(f"forget 20 rows: {both.tally_.n_rows} are left")
+    _compare("a fit without them", both, NaiveBayes(numeric="gaussian").fit(train.slice(20), TARGET), test)
+
+    _heading("Text: five short documents, and a new one")
+    sports = load_worked_example("sports")
+    texts = TextClassifier("multinomial", pattern="words1").fit(sports["text"], sports["tag"])
+    document = "A very close game"
+    for label, p in zip(texts.classes_.tolist(), texts.predict_proba([document])[0].tolist(), strict=True):
+        print(f'P({label} | "{document}") = {p:.4f}')
+
+    _heading("A Bayesian network: any question, answered exactly")
+    alarm = {(True, True): 0.95, (True, False): 0.94, (False, True): 0.29, (False, False): 0.001}
+    house = BayesianNetwork(
+        [("burglary", "alarm"), ("earthquake", "alarm")], {"burglary": 0.001, "earthquake": 0.002, "alarm": alarm}
+    )
+    for question in ("P(burglary)", "P(burglary | alarm)", "P(burglary | alarm, earthquake)"):
+        print(f"{question} = {house.query(question):.4f}")
+
+    _heading("Try next")
+    bayes, rows = (
+        _short(Path(sys.executable).with_name("bayes")),
+        _short(Path(__file__).parent / "sample_data" / "penguins.csv"),
+    )
+    print(f"{bayes} fit {rows} -t species -o birds.bayes")
+    print(f"{bayes} page birds.bayes -o birds.html")
+    print(f"{bayes} play")
 
 
 def _heading(text: str) -> None:
-    print(f"\n{text}\n{'-' * len(text)}")
+    print(f"\n{text}\n{'-' * len(text)}", flush=True)
 
 
-def _narrow_columns(names: Iterable[str]) -> list[str]:
-    """Return the names of columns that fit side by side."""
-    return [name for name in names if name not in ("bill_depth_mm", "flipper_length_mm", "year")]
+def _scores(model: BayesClassifier | NaiveBayes, test: object) -> None:
+    scores = model.evaluate(test, TARGET)
+    print(f"accuracy {scores.accuracy:.1%}, log loss {scores.log_loss:.3f} (smaller is better)")
 
 
 def _compare(what: str, a: NaiveBayes, b: NaiveBayes, rows: object) -> None:
     mine, theirs = a.tally_, b.tally_
     same = mine.families == theirs.families and np.array_equal(mine.class_counts, theirs.class_counts)
     apart = float(np.abs(a.predict_proba(rows) - b.predict_proba(rows)).max())
-    print(f"compared with {what}:")
-    print(f"  counts equal: {same}; largest difference of a probability: {apart:g}")
+    print(f"  beside {what}: equal counts: {same}; largest difference of P: {apart:g}")
+
+
+def _short(path: Path) -> str:
+    """Return the shorter of a path and its form relative to the working directory."""
+    return min(str(path), os.path.relpath(path), key=len)
 
 
 if __name__ == "__main__":
