@@ -12,10 +12,15 @@ from bayeskit import (
     AdviceWarning,
     BayesClassifier,
     BayesError,
+    BayesOptimalClassifier,
     CostSensitive,
+    GibbsClassifier,
+    HiddenMarkovModel,
+    LinearRegression,
     LogisticRegression,
     MarkovChain,
     NaiveBayes,
+    SequenceClassifier,
     TextClassifier,
     load,
 )
@@ -87,7 +92,27 @@ def test_settings_of_other_libraries_are_answered_by_their_name_here(model, peer
     assert told in str(refusal.value)
 
 
-@pytest.mark.parametrize("model", [NaiveBayes, LogisticRegression, CostSensitive])
+def test_no_advice_names_an_argument_that_fit_does_not_take():
+    with pytest.raises(TypeError) as refusal:
+        HiddenMarkovModel(class_weight="balanced")
+    assert "to fit" not in str(refusal.value)
+
+
+def test_classes_as_the_target_of_a_regression_are_refused_with_the_name_of_the_target():
+    with pytest.raises(BayesError, match=r"column 'species' has 'a' in row 0.*take a classifier"):
+        LinearRegression().fit(BIRDS, "species")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        NaiveBayes,
+        LogisticRegression,
+        CostSensitive,
+        lambda: BayesOptimalClassifier([NaiveBayes(), LogisticRegression()], cv=2),
+        lambda: GibbsClassifier([NaiveBayes(), LogisticRegression()], cv=2, random_state=0),
+    ],
+)
 @pytest.mark.parametrize("class_weight", ["balanced", {"a": 5.0}])
 def test_class_weights_equal_the_row_weights_of_scikit_learn(model, class_weight):
     X, y = BIRDS[["sky", "wind"]], BIRDS["species"]
@@ -105,6 +130,13 @@ def test_class_weights_of_texts_equal_row_weights():
     by_class = TextClassifier("multinomial").fit(texts, y, class_weight="balanced")
     by_row = TextClassifier("multinomial").fit(texts, y, sample_weight=compute_sample_weight("balanced", y))
     np.testing.assert_array_equal(by_class.predict_proba(texts), by_row.predict_proba(texts))
+
+
+def test_class_weights_of_sequences_equal_their_row_weights():
+    words, y = [list(word) for word in ("sole", "luna", "wind")], ["italian", "italian", "english"]
+    by_class = SequenceClassifier().fit(words, y, class_weight="balanced")
+    by_row = SequenceClassifier().fit(words, y, sample_weight=compute_sample_weight("balanced", y))
+    np.testing.assert_array_equal(by_class.predict_proba(words), by_row.predict_proba(words))
 
 
 @pytest.mark.parametrize(

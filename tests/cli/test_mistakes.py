@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pyarrow import csv, parquet
 
 import bayeskit as bk
 from bayeskit.datasets import load_penguins
@@ -78,6 +79,7 @@ def test_an_output_never_replaces_data_or_what_is_read(bayes, model, here):
     for name in ("birds.csv", "link.csv", "./birds.csv", here / "birds.csv"):
         told = bayes("fit", "birds.csv", "-t", "species", "-o", name, code=1).err
         assert f"{name} is there already and is no model: nothing is written over it. Name another file with -o" in told
+    parquet.write_table(csv.read_csv(here / "rest.csv"), here / "rest.parquet")
     for words in (
         ["fit", "birds.csv", "-t", "species", "--text", "island", "-o", "birds.csv"],
         ["learn", model, "half.csv", "-o", "half.csv"],
@@ -90,6 +92,10 @@ def test_an_output_never_replaces_data_or_what_is_read(bayes, model, here):
         ["predict", model, "birds.csv", "-o", model, "--json"],
         ["predict", model, "birds.csv", "--costs", "costs.csv", "-o", "costs.csv"],
         ["rank", model, "birds.csv", "--class", "Gentoo", "-o", "birds.csv"],
+        ["predict", model, "half.csv", "-o", "rest.csv"],
+        ["rank", model, "half.csv", "--class", "Gentoo", "-o", "rest.csv"],
+        ["predict", model, "half.csv", "-o", "rest.parquet"],
+        ["export", model, "--to", "json", "-o", "rest.csv"],
         ["fit", "birds.csv", "-t", "species", "-o", "."],
     ):
         before = {file.name: file.read_bytes() for file in here.iterdir()}

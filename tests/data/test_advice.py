@@ -46,6 +46,13 @@ def test_whole_numbers_that_rise_from_row_to_row_are_like_identifiers():
     assert told({"number": [i // 2 for i in range(300)]})[0] == []
 
 
+def test_counts_are_no_codes():
+    rng = np.random.default_rng(0)
+    assert told({"children": rng.poisson(1.5, 300)})[0] == []
+    assert told({"visits": 1 + rng.geometric(0.6, 300)})[0][0].startswith("column 'visits' holds a few")  # from 2 on
+    assert told({"code": rng.integers(0, 6, 300)})[0][0].startswith("column 'code' holds a few whole numbers only")
+
+
 def test_texts_that_are_all_numbers_are_categories_with_advice():
     texts = [None if i == 9 else f"{i * 0.37:.2f}" for i in range(60)]
     for table in ({"size": texts}, pd.DataFrame({"size": pd.Series(texts, dtype=object)})):

@@ -152,14 +152,13 @@ def open_model(path: str) -> tuple[Any, History]:
             ) from None
 
 
-MARK_WITHIN = 64  # first bytes of a file, in which the mark of its format stands
+MARK_WITHIN = 1 << 16  # first and last bytes of a file, in which the mark of its format or its columns stand
 
 
 def check_writable(path: str, *, is_model: bool, reads: Sequence[str | None] = (), mark: bytes = b"") -> None:
     """Raise an error, before the work starts, if a file cannot be written or must not be replaced.
 
-    A model may only replace a model, and a file with a mark (bytes near its start) only one that has it; a table may
-    replace any file but a model and the input.
+    A model may only replace a model, and a file with a mark (bytes near its start or end) only one that has it.
     """
     if path == "-" or files.is_stream(path):
         if path == "-" and is_model and sys.stdout.isatty():
@@ -177,8 +176,10 @@ def check_writable(path: str, *, is_model: bool, reads: Sequence[str | None] = (
         raise BayesError(f"{path} is read by this command and would be lost: name another file with -o")
     with where.open("rb") as file:
         start = file.read(MARK_WITHIN)
+        file.seek(max(0, where.stat().st_size - MARK_WITHIN))
+        end = file.read()
     holds_model = start.startswith(MAGIC)
-    if start and (is_model != holds_model or mark not in start):  # an empty file is no loss
+    if start and (is_model != holds_model or mark not in start + end):  # an empty file is no loss
         other = "model" if is_model else "file of this command"
         what = "is a model" if holds_model else f"is there already and is no {other}"
         raise BayesError(f"{path} {what}: nothing is written over it. Name another file with -o, or remove it first.")

@@ -130,7 +130,7 @@ def plain(table: Any) -> Any:
     return table
 
 
-CHART_ENDINGS = (".png", ".svg", ".html")
+CHART_ENDINGS = {".png": b"PNG", ".svg": b"<svg", ".html": b"<html"}  # and what such a file holds
 
 PLOT = option("--plot", "FILE", "Also draw a chart to a .png, .svg or .html file.")
 
@@ -142,10 +142,11 @@ def check_plot(path: str | None, reads: Sequence[str | None] = ()) -> None:
 
     if path is None:
         return
-    if Path(path).suffix.lower() not in CHART_ENDINGS:
+    mark = CHART_ENDINGS.get(Path(path).suffix.lower())
+    if mark is None:
         why = f"{path}: the name's ending says the form, one of {', '.join(CHART_ENDINGS)}"
         raise typer.BadParameter(why, param_hint="--plot")
-    check_writable(path, is_model=False, reads=reads)
+    check_writable(path, is_model=False, reads=reads, mark=mark)
     altair()
     check_converter()
 

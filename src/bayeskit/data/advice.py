@@ -14,7 +14,7 @@ import numpy as np
 from bayeskit.arrow_arrays import Column, cut, is_arrow
 from bayeskit.data.cells import Factor, factor_values, written_number
 from bayeskit.data.frames import MemorySource
-from bayeskit.data.schema import Categorical, Numeric, Role, Schema, declared_roles
+from bayeskit.data.schema import Categorical, Numeric, Role, Schema, Text, declared_roles
 from bayeskit.data.source import Batch, Narrowing, Responsibilities, Source, first_rows
 from bayeskit.data.text.tokenizer import EXPRESSIONS
 from bayeskit.errors import AdviceWarning, format_setting
@@ -22,6 +22,7 @@ from bayeskit.lazy import pa
 
 SAMPLE = 10_000  # rows looked at
 FEW = 10  # distinct whole numbers that look like codes
+CODES = 3  # of which more are counts where they begin at 0 or 1 and the largest is rare
 LONG = 40  # mean characters of strings that hold more than a name
 NAME = 8  # mean characters of strings in a script without spaces that hold more than a name
 SPACES = 4  # mean spaces of such strings that look like text
@@ -46,6 +47,7 @@ UNSPACED = re.compile(
 )
 EMOJI = re.compile("[\u2600-\u27bf\U0001f300-\U0001faff]")
 RARE = 0.05  # share of documents with emoji below which nothing is said
+SCRIPT_SAMPLE = 200  # texts whose script is looked at
 ROWS = 20  # on fewer, only what is plain
 LEAST = 5  # rows below which nothing is said
 SEVERAL = 10  # rows in which no string twice is an identifier
@@ -85,7 +87,7 @@ def advise(
         sentences.append(
             by_role(source.target, reason, "if it is the target, pass its name as y, or, to leave it out", "ignore")
         )
-    batch = first_rows(source) if undeclared else None
+    batch = first_rows(source) if undeclared or schema.texts else None
     if batch is not None:
         if source.named:
             sentences += [
@@ -100,9 +102,17 @@ def advise(
         sentences += [one if isinstance(source, Narrowing) else one.in_memory or one for one in noticed]
     if textless:
         sentences = [_without_text(one, textless) if one.role == "text" else one for one in sentences]
-    for sentence in merge_suggestions(sentences):
-        if not has_told(str(sentence)):
+    scripts = [] if batch is None else [_advise_script(batch, schema, name) for name in schema.texts]
+    for sentence in [*merge_suggestions(sentences), *scripts]:
+        if sentence is not None and not has_told(str(sentence)):
             warnings.warn(sentence, stacklevel=6)
+
+
+def _advise_script(batch: Batch, schema: Schema, name: str) -> AdviceWarning | None:
+    role = schema.columns[name]
+    if not isinstance(role, Text) or name not in batch.columns:
+        return None
+    return script_advice(_cells(batch.columns[name], min(batch.n_rows, SCRIPT_SAMPLE)), role.tokenizer.pattern, name)
 
 
 def _equals_labels(batch: Batch, name: str) -> bool:
@@ -118,8 +128,8 @@ def _cells(column: Column, n: int) -> list[Any]:
     return few.to_pylist() if is_arrow(few) else few.tolist()
 
 
-def script_advice(texts: Sequence[Any], pattern: Any) -> AdviceWarning | None:
-    """Return advice for documents that a word pattern cannot split or whose emoji it drops.
+def script_advice(texts: Sequence[Any], pattern: Any, column: str | None = None) -> AdviceWarning | None:
+    """Return advice for documents, or a text column, that a word pattern cannot split or whose emoji it drops.
 
     >>> print(script_advice(["今天天气很好", "我不喜欢下雨"], "words"))
     the documents are written without spaces between words, and a whole sentence would be one word: read them by
@@ -131,15 +141,19 @@ def script_advice(texts: Sequence[Any], pattern: Any) -> AdviceWarning | None:
     beyond_ascii = [text for text in some if not text.isascii()]
     unspaced = sum(len(UNSPACED.findall(text)) for text in beyond_ascii)
     if unspaced and 2 * unspaced > sum(len(LETTER.findall(text)) for text in some):
+        what = "the documents are" if column is None else f"the texts of column {column!r} are"
         return AdviceWarning(
-            "the documents are written without spaces between words, and a whole sentence would be one word",
-            hint='read them by characters, pattern="char", ngrams=(1, 2)',
+            f"{what} written without spaces between words, and a whole sentence would be one word",
+            hint='read them by characters, pattern="char", ngrams=(1, 2)'
+            if column is None
+            else 'read them by characters: the role of the column in Python is Text(Tokenizer("char", (1, 2)))',
         )
     with_emoji = sum(EMOJI.search(text) is not None for text in beyond_ascii)
     has_words = any(re.search(EXPRESSIONS[pattern], text) for text in some)  # without any, the fit says that
     if pattern != "words_and_punctuation" and with_emoji > RARE * len(some) and has_words:
         return AdviceWarning(
-            f"the documents hold emoji, which {format_setting('pattern', pattern)} leaves out",
+            f"{'the documents hold' if column is None else f'column {column!r} holds'} emoji, which "
+            f"{format_setting('pattern', pattern)} leaves out",
             hint='to read them as words, pass pattern="words_and_punctuation"',
         )
     return None
@@ -206,12 +220,20 @@ def _of_few_rows(column: Column, role: Role, name: str, n: int) -> Advice | None
 
 
 def _of_integers(column: Column, name: str, n: int) -> Advice | None:
-    values = factor_values(column, name, 0).values[1:]  # in the order of the rows, after the missing one
-    if len(values) <= FEW and n >= 5 * len(values):
+    factor = factor_values(column, name, 0)
+    values = factor.values[1:]  # in the order of the rows, after the missing one
+    if len(values) <= FEW and n >= 5 * len(values) and not _are_counts(factor):
         return _better_as(name, "holds a few whole numbers only, like codes", "categorical")
     if len(values) == n and all(a < b for a, b in pairwise(values)):
         return _better_as(name, "rises from row to row, like an identifier", "ignore")
     return None
+
+
+def _are_counts(factor: Factor) -> bool:
+    """Return True for counts, whose order matters: from 0 or 1 on, with a largest value that is rare."""
+    indices = np.asarray(factor.indices).astype(np.int64) - factor.low
+    times = dict(zip(factor.values[1:], np.bincount(indices, minlength=len(factor.values))[1:].tolist(), strict=True))
+    return len(times) > CODES and min(times) in (0, 1) and 2 * times[max(times)] < np.mean([*times.values()])
 
 
 def _of_floats(column: Column, name: str) -> Advice | None:

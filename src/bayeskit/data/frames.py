@@ -401,7 +401,7 @@ def _column(value: Any, name: str) -> Column:
     if getattr(value, "ndim", 1) != 1:
         raise NotScalar(
             f"column {name!r} holds cells that are no single value (an array of shape {value.shape}): "
-            "each cell's argument must be a string or a number. Split it into columns of its own."
+            "each cell must be a string or a number. Split it into columns of its own."
         )
     return _typed(label_column(value)[0])
 

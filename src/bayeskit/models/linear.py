@@ -304,7 +304,11 @@ def _split(X: Any, y: Any) -> tuple[Any, Floats]:
         column = label_column(y)[0]
         if getattr(column, "dtype", None) is not None and column.dtype.kind == "c":
             raise BayesError("Complex data not supported: y holds complex numbers; fit real and imaginary parts apart")
-    numbers = as_floats(column, "y", 0)
+    try:
+        numbers = as_floats(column, y if isinstance(y, str) else "y", 0)
+    except BayesError as problem:
+        hint = "It is the target: to predict classes, take a classifier such as NaiveBayes."
+        raise type(problem)(problem.message, hint=hint) from None
     bad = np.flatnonzero(~np.isfinite(numbers))
     if len(bad):
         raise BayesError(f"Input y contains NaN or infinity: row {bad[0]} has {numbers[bad[0]]}; drop or correct it")

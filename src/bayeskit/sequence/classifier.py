@@ -26,6 +26,7 @@ from bayeskit.explain.evidence import Explanations, class_position
 from bayeskit.explain.overview import percent
 from bayeskit.models.base import rules, scoring
 from bayeskit.models.base.available import available_if, unavailable
+from bayeskit.models.base.class_weight import weigh_classes
 from bayeskit.models.base.classifier import class_array
 from bayeskit.models.base.estimator import clone, seed_of
 from bayeskit.models.base.persistence import Composite
@@ -201,7 +202,7 @@ class SequenceClassifier(SequenceModel, Composite):
 
     # -- learning ------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, class_weight: Any = None) -> Self:
         """Fit one model per class.
 
         Parameters
@@ -211,6 +212,8 @@ class SequenceClassifier(SequenceModel, Composite):
         y : array-like of shape (n_sequences,) or str
             Class of each sequence, or a column that is constant within a sequence.
         sample_weight : array-like of shape (n_sequences,), optional
+        class_weight : "balanced" or mapping, optional
+            As for :meth:`NaiveBayes.fit`.
 
         Returns
         -------
@@ -219,6 +222,9 @@ class SequenceClassifier(SequenceModel, Composite):
         """
         self._check_settings()
         sequences, labels = self._labeled(X, y, sample_weight)
+        if class_weight is not None:
+            weights = weigh_classes(None, labels, sequences.weights, class_weight)
+            sequences = replace(sequences, weights=weights)
         if not len(sequences):
             raise BayesError("there are no sequences: Found array with 0 sample(s) while a minimum of 1 is required.")
         parts = _by_class(sequences, labels)

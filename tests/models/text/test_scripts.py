@@ -4,7 +4,7 @@ import warnings
 
 import pytest
 
-from bayeskit import AdviceWarning, NaiveBayes, TextClassifier
+from bayeskit import AdviceWarning, BayesClassifier, NaiveBayes, Text, TextClassifier, Tokenizer
 
 CHINESE = [
     "今天天气很好，去公园散步",
@@ -38,6 +38,16 @@ def test_scripts_with_spaces_get_no_advice():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         TextClassifier("multinomial").fit([*KOREAN, "Grüße aus Köln"], [*LABELS, "film"])
+
+
+@pytest.mark.parametrize("model", [NaiveBayes, BayesClassifier])
+def test_a_column_of_text_without_spaces_gets_advice_that_gives_shorter_words(model):
+    table = {"note": [f"{text}{chr(ord('一') + i)}" for i, text in enumerate(CHINESE * 10)], "topic": LABELS * 10}
+    with pytest.warns(AdviceWarning, match=r"of column 'note' are written without spaces .* Text\(Tokenizer\("):
+        model(roles={"note": "text"}).fit(table, "topic")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model(roles={"note": Text(Tokenizer("char", (1, 2)))}).fit(table, "topic")
 
 
 def test_emoji_that_are_left_out_get_advice_that_makes_them_words():

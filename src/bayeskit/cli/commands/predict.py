@@ -55,7 +55,7 @@ def command(
     from bayeskit.data.io.streams import Unreadable
     from bayeskit.evaluate.drift import Drift
 
-    check_writable(output, is_model=False, reads=(model, *data, costs))
+    check_writable(output, is_model=False, reads=(model, *data, costs), mark=b"predicted")
     fitted = load_model(model)
     if predict_data := family_function(fitted, "predict_data"):
         if costs or reject is not None:

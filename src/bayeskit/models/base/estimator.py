@@ -112,11 +112,13 @@ def _requester(kind: type) -> Any:
     return type(kind.__name__, (BaseEstimator,), _with_metadata(kind))
 
 
-def _meant(name: str, known: Iterable[str]) -> str:
+def _meant(name: str, known: Iterable[str], kind: type) -> str:
     """Return the end of a message about an unknown setting: its name or place here, or similar names."""
     names = [own for own in PEER_NAMES.get(name, ()) if own in known]
     if names:
         return f"; its name here is {names[0]!r}"
+    if name == "class_weight" and name not in inspect.signature(kind.fit).parameters:  # type: ignore[attr-defined]
+        return ""
     return f"; {PEER_WORK[name]}" if name in PEER_WORK else did_you_mean(name, known)
 
 
@@ -145,7 +147,9 @@ class Estimator:
         known = _defaults(cls)
         unknown = next((name for name in settings if name not in known), None)
         if unknown is not None:
-            raise TypeError(f"{cls.__name__} has no setting {unknown!r} ({', '.join(known)}){_meant(unknown, known)}")
+            raise TypeError(
+                f"{cls.__name__} has no setting {unknown!r} ({', '.join(known)}){_meant(unknown, known, cls)}"
+            )
         return super().__new__(cls)
 
     if not TYPE_CHECKING:  # type checkers would take every name for a member
@@ -203,7 +207,7 @@ class Estimator:
                 names = self._get_param_names()
                 raise BayesError(
                     f"Invalid parameter {name!r} for estimator {self!r}. "
-                    f"Valid parameters are: {names!r}{_meant(name, names) or '.'}",
+                    f"Valid parameters are: {names!r}{_meant(name, names, type(self)) or '.'}",
                 )
             if deeper:
                 nested.setdefault(name, {})[inner] = value

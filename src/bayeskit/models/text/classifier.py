@@ -13,7 +13,7 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.arrow_arrays import cut, is_arrow
-from bayeskit.data.advice import script_advice
+from bayeskit.data.advice import SCRIPT_SAMPLE, script_advice
 from bayeskit.data.block import Block
 from bayeskit.data.io.files import FileSource
 from bayeskit.data.missing_labels import LabeledRows
@@ -50,8 +50,6 @@ from bayeskit.typing import Array, Floats
 
 # Words times classes: a table of 4 GB.
 LARGEST_TABLE = 1 << 29
-# Documents that are looked at for their script.
-SCRIPT_SAMPLE = 200
 # Cells times classes that leave-one-out holds at a time.
 LEFT_OUT_CELLS = 1 << 22
 

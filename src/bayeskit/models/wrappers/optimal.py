@@ -24,6 +24,7 @@ from bayeskit.data.vocabulary import sort_values
 from bayeskit.errors import BayesError
 from bayeskit.estimate.prior import normalized
 from bayeskit.evaluate.cross_validation import fit_wrapped
+from bayeskit.models.base.class_weight import weigh_classes
 from bayeskit.models.base.estimator import PredictsClasses, clone
 from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.nearest import did_you_mean
@@ -47,12 +48,12 @@ class _Committee(PredictsClasses):
     _fitted_attribute: ClassVar[str] = "members_"
     predict_proba: ClassVar[Callable[..., Floats]]
 
-    def fit(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any = None, y: Any = None, sample_weight: Any = None, class_weight: Any = None) -> Self:
         """Fit clones of the members and compute their posterior.
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y, sample_weight, class_weight
             As for :meth:`NaiveBayes.fit`; not needed for ``prefit`` members with given weights.
 
         Returns
@@ -66,6 +67,8 @@ class _Committee(PredictsClasses):
             raise BayesError(f"weights={self.weights!r}: give one number a member, or one of {words}")
         if not (self.prefit and given):
             self._require_y(y)
+        if class_weight is not None:
+            sample_weight = weigh_classes(X, y, sample_weight, class_weight)
         if not self.prefit:
             members = [fit_wrapped(clone(member), X, y, sample_weight) for member in members]
         even = np.full(len(names), 1 / len(names))
