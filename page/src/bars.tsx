@@ -1,9 +1,9 @@
 /** Bars of probabilities, and numbers for people. */
 
 export function percent(p: number): string {
-  if (p > 0 && p < 0.0005) return "< 0.1 %";
-  if (p < 1 && p > 0.9995) return "> 99.9 %";
-  return `${(100 * p).toFixed(1)} %`;
+  if (p > 0 && p < 0.0005) return "< 0.1%";
+  if (p < 1 && p > 0.9995) return "> 99.9%";
+  return `${(100 * p).toFixed(1)}%`;
 }
 
 export const short = (x: number): string => (x === -Infinity ? "−∞" : String(+x.toPrecision(4)).replace("-", "−"));

@@ -22,6 +22,8 @@ export interface ClassifierData {
   /** True where one pseudo-count is added to every value of every column. */
   has_alpha: boolean;
   alpha: number | null;
+  /** Columns without information about the class. */
+  unused: string[];
   /** Rows that the model has counted, to show beside the product. */
   rows?: { names: string[]; cells: string[][]; classes: string[] };
 }
@@ -126,6 +128,7 @@ export class ClassifierPage extends Component<{ data: ClassifierData }, State> {
                 <Control key={column.name} column={column} cell={row[column.name]} set={this.set} />
               ))}
             </div>
+            {data.unused.length > 0 && <p class="note">Not used by the model: <bdi>{data.unused.join(", ")}</bdi></p>}
           </section>
           {form.classes.length > 1 && (
             <section class="card" aria-label="Settings">
@@ -154,7 +157,7 @@ export class ClassifierPage extends Component<{ data: ClassifierData }, State> {
           )}
         </div>
         {form.classes.length > 1 && form.terms.map((term) => term.kind === "words" && typeof row[term.column] === "string" && (
-          <Words key={term.column} term={term} text={row[term.column] as string} classes={form.classes} first={first} against={against} temperature={form.temperature} />
+          <Words key={term.column} term={term} text={row[term.column] as string} classes={form.classes} first={first} against={against} temperature={form.temperature} alpha={alpha} />
         ))}
         {form.classes.length > 1 && shown && factors.length > 0 && (
           <section class="card wide" aria-label="Nomogram">
@@ -259,7 +262,7 @@ function Sliders(props: { data: ClassifierData; form: s.Form; state: State; z: n
             <input type="range" aria-label="Prior probability" min="0.001" max="0.999" step="0.001" value={priors[state.of]} onInput={(e) => change({ prior: e.currentTarget.valueAsNumber })} />
             {tip !== null && tip > 0.001 && tip < 0.999 && <span class="tip" style={{ left: `${100 * tip}%` }} title={`tipping point ${percent(tip)}`} />}
           </div>
-          <p class="note">{tip !== null && tip > 0.001 && tip < 0.999 ? `The answer tips at ${percent(tip)}.` : "No prior between 0.1 % and 99.9 % changes the answer."}</p>
+          <p class="note">{tip !== null && tip > 0.001 && tip < 0.999 ? `Tipping point: ${percent(tip)}. There the most probable class changes.` : "No tipping point: the most probable class is the same for every prior from 0.1% to 99.9%."}</p>
         </div>
       )}
       {data.has_alpha && (
@@ -270,7 +273,7 @@ function Sliders(props: { data: ClassifierData; form: s.Form; state: State; z: n
               onInput={(e) => change({ alpha: Number((ALPHAS[0] * (ALPHAS[1] / ALPHAS[0]) ** (e.currentTarget.valueAsNumber / 100)).toPrecision(3)) })} />
             {tips?.map((t) => <span class="tip" style={{ left: `${at(t)}%` }} title={`tipping point ${short(t)}`} />)}
           </div>
-          {tips && <p class="note">{tips.length ? `The answer tips at α = ${tips.map(short).join(", ")}.` : "No α between 0.01 and 100 changes the answer."}</p>}
+          {tips && <p class="note">{tips.length ? `Tipping point${tips.length > 1 ? "s" : ""}: α = ${tips.map(short).join(", ")}. There the most probable class changes.` : "No tipping point: the most probable class is the same for every α from 0.01 to 100."}</p>}
         </div>
       )}
       {(state.prior !== null || state.alpha !== null) && <button type="button" onClick={() => change({ prior: null, alpha: null })}>As fitted</button>}
@@ -325,9 +328,9 @@ function Rows({ data, row }: { data: ClassifierData; row: s.Row }) {
   const given = new Map(data.columns.flatMap((column) => (typeof row[column.name] === "number" ? [[column.name, column.labels[Number(row[column.name]) - 1]] as const] : [])));
   const same = (name: string, cell: string) => given.get(name) === cell;
   return (
-    <section class="card wide" aria-label="Rows">
-      <h2>The rows that were counted</h2>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Counted rows">
+    <section class="card wide" aria-label="Table of rows">
+      <h2>Training rows</h2>
+      <div class="scroll" tabIndex={0} role="region" aria-label="Training rows">
         <table class="rows">
           <thead><tr>{names.map((name) => <th key={name} scope="col"><bdi>{name}</bdi></th>)}<th scope="col"><bdi>{data.form.target}</bdi></th></tr></thead>
           <tbody>{cells.map((line, i) => {
@@ -341,7 +344,7 @@ function Rows({ data, row }: { data: ClassifierData; row: s.Row }) {
           })}</tbody>
         </table>
       </div>
-      <p class="note">Marked cells are what a factor counts, in the color of their class; marked rows have all given values.</p>
+      <p class="note">Colored cells are counted by a factor, in the color of their class. Outlined rows have all chosen values.</p>
     </section>
   );
 }
@@ -361,8 +364,8 @@ function named(columns: Column[], name: string, row: s.Row, code?: number): stri
 }
 
 /** Return a factor for each known word, the strongest first, and one for all documents with known words. */
-function wordFactors(term: WordsTerm, text: string, n: number, z: number[]): Factor[] {
-  const { words } = readDocument(term, text, n);
+function wordFactors(term: WordsTerm, text: string, z: number[], alpha: number | null): Factor[] {
+  const { words } = readDocument(term, text, z.length, alpha);
   const best = s.best(z);
   const spread = (scores: number[]) => Math.max(...scores.map((score) => Math.abs(scores[best] - score)));
   const listed = [...words.values()].sort((a, b) => spread(b.scores) - spread(a.scores));
@@ -383,7 +386,7 @@ function Work(props: { data: ClassifierData; form: s.Form; row: s.Row; alpha: nu
       const what = known.map(([j, code]) => `${term.columns[j].column} = ${named(props.data.columns, term.columns[j].column, row, code)}`).join(", ");
       return [{ what, log: terms[i], fractions, power: 1 }];
     }
-    if (term.kind === "words") return wordFactors(term, String(cell), terms[i].length, props.z);
+    if (term.kind === "words") return wordFactors(term, String(cell), props.z, props.alpha);
     const value = named(props.data.columns, term.column, row);
     if (term.kind === "contexts") {
       const given = term.parents.map(({ column }) => `${column} = ${named(props.data.columns, column, row)}`).join(", ");
@@ -401,7 +404,7 @@ function Work(props: { data: ClassifierData; form: s.Form; row: s.Row; alpha: nu
   const blank = <>{counted && <td />}{smoothed && <td />}</>;
   return (
     <section class="card wide" aria-label="Worked product">
-      <h2>The product, worked</h2>
+      <h2>Worked product</h2>
       <div class="works">
         {classes.map((c) => (
           <div class="scroll" tabIndex={0} role="region" aria-label={`Product of ${form.classes[c]}`} key={c}>

@@ -1,4 +1,4 @@
-/** Lessons to touch: Bayes' rule, a Beta belief, and two densities with costs. */
+/** Lessons: Bayes' rule, a Beta belief, and two densities with costs. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { percent, short } from "./bars";
@@ -119,7 +119,7 @@ export function RulePage() {
           <span><i class="well positive" />well, positive: {alarmed}</span><span><i class="well" />well, negative: {DOTS - ill - alarmed}</span></p>
         <p class="note">Of {found + alarmed} who test positive, {found} are ill.</p>
       </Card>
-      <Card title="Posterior over prior" wide>
+      <Card title="Posterior by prior" wide>
         <Chart label="P(ill) after the tests by P(ill) before" x={[0, 1]} y={[0, 1]} across="prior" up="posterior" curves={[
           { points: [[0, 0], [1, 1]], kind: "faint" },
           { points: grid(0, 1, 200).map((p) => [p, afterTests(p, n.sensitivity, n.alarms, tests)]), kind: "main" },
@@ -131,7 +131,7 @@ export function RulePage() {
 
 // -- A Beta belief ---------------------------------------------------------------------------------
 
-/** Density of Beta(a, b) at the middles of n cells, normalized by their sum; and the ends of its middle 95 %. */
+/** Density of Beta(a, b) at the middles of n cells, normalized by their sum; and the ends of its central 95%. */
 export function betaCells(a: number, b: number, n = 1000): { density: number[]; low: number; high: number } {
   const logs = Array.from({ length: n }, (_, i) => (a - 1) * Math.log((i + 0.5) / n) + (b - 1) * Math.log(1 - (i + 0.5) / n));
   const top = Math.max(...logs);
@@ -174,19 +174,19 @@ export function BetaPage() {
         <Slider label="Heads of the prior, a" value={n.a} min={0.5} max={50} step={0.5} set={(x) => set({ a: x })} />
         <Slider label="Tails of the prior, b" value={n.b} min={0.5} max={50} step={0.5} set={(x) => set({ b: x })} />
       </Card>
-      <Card title="Belief">
+      <Card title="Posterior">
         <p class="large" aria-live="polite">Beta({short(a)}, {short(b)})</p>
         <p>P(next is heads) = {short(a)} / {short(a + b)} = <b>{short(a / (a + b))}</b></p>
-        <p>95 % of the belief lies between {short(after.low)} and {short(after.high)}.</p>
-        <p class="note">Share of heads seen: {n.heads + n.tails ? short(n.heads / (n.heads + n.tails)) : "none yet"}. The prior counts as {short(n.a + n.b)} tosses before the first, {short(n.a)} of them heads.</p>
+        <p>With probability 95%, the share of heads lies between {short(after.low)} and {short(after.high)}.</p>
+        <p class="note">Observed share of heads: {n.heads + n.tails ? short(n.heads / (n.heads + n.tails)) : "no toss yet"}. The prior counts as {short(n.a + n.b)} earlier tosses with {short(n.a)} heads.</p>
       </Card>
       <Card title="Density of the share of heads" wide>
-        <Chart label="Density of the belief" x={[0, 1]} y={[0, top]} across="share of heads" curves={[
+        <Chart label="Prior and posterior density" x={[0, 1]} y={[0, top]} across="share of heads" curves={[
           { points: points(after.density).filter(([x]) => x >= after.low && x <= after.high), kind: "area" },
           { points: points(before.density), kind: "faint" },
           { points: points(after.density), kind: "main" },
         ]} />
-        <p class="note">Gray: the prior. Blue: the belief now, its middle 95 % filled.</p>
+        <p class="note">Gray: prior. Blue: posterior, with its central 95% filled.</p>
       </Card>
     </div>
   );
@@ -236,7 +236,7 @@ export function DensitiesPage() {
   const inside = turns.filter((t) => t > low && t < high);
   return (
     <div class="play">
-      <Card title="Two classes of one number" wide>
+      <Card title="Densities of two classes" wide>
         <div onPointerMove={move} onPointerUp={() => { drag.current = null; }} onPointerLeave={() => { drag.current = null; }}>
           <Chart label="Density of each class times its prior" x={[low, high]} y={[0, top]} curves={[
             { points: xs.map((x) => [x, saysAt(x) ? first(x) : second(x)]), kind: "area mistake" },
@@ -250,19 +250,19 @@ export function DensitiesPage() {
             </>
           )}</Chart>
         </div>
-        <p class="note">Drag the tops, or move them with the arrow keys. The filled area is the mistake: the density of the class that is not chosen.</p>
+        <p class="note">Drag the peaks, or move them with the arrow keys. The filled area is P(mistake): the density of the class that is not chosen.</p>
       </Card>
       <Card title="Decision">
         <p class="large" aria-live="polite">P(mistake) = <b>{percent(mistake)}</b></p>
-        <p>Expected cost {short(+cost.toPrecision(4))}. {inside.length ? `The decision turns at ${inside.map((t) => short(+t.toFixed(2))).join(" and ")}.` : `Always class ${saysAt((low + high) / 2) ? 2 : 1} here.`}</p>
+        <p>Expected cost {short(+cost.toPrecision(4))}. {inside.length ? `Decision ${inside.length > 1 ? "boundaries" : "boundary"}: ${inside.map((t) => short(+t.toFixed(2))).join(" and ")}.` : `The decision is always class ${saysAt((low + high) / 2) ? 2 : 1} in this range.`}</p>
         <Slider label="Prior of class 2" value={n.prior} min={0.01} max={0.99} step={0.01} show={percent} set={(prior) => set({ prior })} />
         <Slider label="Cost of missing class 2" value={n.miss} min={0.1} max={20} step={0.1} set={(miss) => set({ miss })} />
         <Slider label="Cost of a false alarm" value={n.alarm} min={0.1} max={20} step={0.1} set={(alarm) => set({ alarm })} />
       </Card>
-      <Card title="Widths">
-        <Slider label="Standard deviation of class 1" value={p.s1} min={0.2} max={4} step={0.1} set={(s1) => set({ s1 })} />
-        <Slider label="Standard deviation of class 2" value={p.s2} min={0.2} max={4} step={0.1} set={(s2) => set({ s2 })} />
-        <p class="note">Equal widths turn once; different widths may turn twice.</p>
+      <Card title="Standard deviations">
+        <Slider label="Class 1" value={p.s1} min={0.2} max={4} step={0.1} set={(s1) => set({ s1 })} />
+        <Slider label="Class 2" value={p.s2} min={0.2} max={4} step={0.1} set={(s2) => set({ s2 })} />
+        <p class="note">Equal standard deviations give at most one decision boundary, different ones up to two.</p>
       </Card>
     </div>
   );

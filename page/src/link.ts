@@ -1,7 +1,14 @@
 /** The case in the address after #, so that a link restores it. */
 
+let start = "";
+
+/** Set the case of an address without one. */
+export function setStart(link: string): void {
+  start = link;
+}
+
 export function readLink(): URLSearchParams {
-  return new URLSearchParams(location.hash.slice(1));
+  return new URLSearchParams(location.hash.slice(1) || start);
 }
 
 export function writeLink(params: URLSearchParams): void {

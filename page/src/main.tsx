@@ -1,6 +1,7 @@
 import { render, type ComponentType } from "preact";
 import { ClassifierPage } from "./classifier";
 import { BetaPage, DensitiesPage, RulePage } from "./lessons";
+import { setStart } from "./link";
 import { NetworkPage } from "./network";
 import "./page.css";
 import { RegionsPage } from "./regions";
@@ -21,5 +22,8 @@ const COMPONENTS: Record<string, ComponentType<{ data: any }>> = {
 for (const element of document.querySelectorAll<HTMLElement>("[data-bayeskit]")) {
   const Part = COMPONENTS[element.dataset.bayeskit ?? ""];
   const source = document.getElementById(element.dataset.payload ?? "");
-  if (Part && source) render(<Part data={JSON.parse(source.textContent ?? "null")} />, element);
+  if (!Part || !source) continue;
+  const data = JSON.parse(source.textContent ?? "null");
+  setStart(data.first_case ?? "");
+  render(<Part data={data} />, element);
 }

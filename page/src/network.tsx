@@ -86,11 +86,11 @@ export class NetworkPage extends Component<{ data: NetworkData }, State> {
           <button type="button" aria-pressed={explained} onClick={() => this.setState({ explained: !explained })}>Most probable explanation</button>
           <span aria-live="polite">
             {findings.size > 0 && posteriors && <>P(findings) = {short(Math.exp(logEvidence))}</>}
-            {best && <>; the marked states have P(states | findings) = {short(Math.exp(best.logProbability - logEvidence))}</>}
+            {best && <>{findings.size > 0 && "; "}★ most probable explanation, P(states | findings) = {short(Math.exp(best.logProbability - logEvidence))}</>}
           </span>
         </div>
         {!posteriors && (
-          <p class="note warn" role="alert">These findings contradict each other: their probability is zero. Take one back:{" "}
+          <p class="note warn" role="alert">These findings contradict each other: their joint probability is zero. Remove one:{" "}
             {[...findings.keys()].map((v) => <button type="button" onClick={() => this.change(without(findings, v))}><bdi>{nodes[v].name}</bdi></button>)}
           </p>
         )}
@@ -107,7 +107,7 @@ export class NetworkPage extends Component<{ data: NetworkData }, State> {
                 <Bars labels={node.states} values={posteriors?.[v] ?? node.states.map(() => 0)} before={this.before[v]} picked={picked} marked={best?.states[v]} onPick={(k) => this.observe(v, k)} />
                 {soft === v && (
                   <div class="soft">
-                    <p class="note">Likelihood of what was seen in each state:</p>
+                    <p class="note">Likelihood of the observation given each state:</p>
                     {node.states.map((state, k) => (
                       <label key={state}><bdi>{state}</bdi><input type="range" min="0" max="1" step="0.01" value={likelihood?.[k] ?? 1}
                         onInput={(e) => this.weigh(v, k, e.currentTarget.valueAsNumber)} /><output>{(likelihood?.[k] ?? 1).toFixed(2)}</output></label>
@@ -119,7 +119,7 @@ export class NetworkPage extends Component<{ data: NetworkData }, State> {
             );
           })}
         </div>
-        <p class="note">The line in a bar is the probability before any finding. Click a state to observe it, and again to take it back.</p>
+        <p class="note">The line in a bar is the prior probability, before any finding. Click a state to observe it; click it again to undo. “soft” weighs the states by likelihoods.</p>
       </div>
     );
   }

@@ -6,6 +6,7 @@ import * as s from "./score";
 const MOST_AXES = 20;
 const GRID = 60;
 const REACH = 12; // log odds at which a ruler ends; P = 0.999994
+const PAD = 0.1; // of the longest ruler, between the possible values and an impossible one
 const NARROW = 560; // pixels; below, the name of a column stands above its ruler
 
 interface Props {
@@ -80,7 +81,7 @@ export class Nomogram extends Component<Props, { width: number }> {
     if (known?.key === key && term.kind !== "contexts") return known;
     const odds = cells.map((cell) => this.odds(term, cell));
     const labels = column.kind === "choice"
-      ? column.labels.map((label, i) => ({ odds: odds[i], text: clip(label, 14), side: 0 }))
+      ? column.labels.map((label, i) => ({ odds: odds[i], text: Number.isFinite(odds[i]) ? clip(label, 14) : `${clip(label, 14)} (${short(odds[i])})`, side: 0 }))
       : roundValues(...ends(cells, odds), column.step).map((x) => {
           const at = this.odds(term, x);
           return { odds: at, text: short(x), side: this.odds(term, x + column.step) < at ? -1 : 1 };
@@ -93,23 +94,29 @@ export class Nomogram extends Component<Props, { width: number }> {
   axes(): { axes: Axis[]; scale: number; total: number; offset: number; hidden: number; cut: boolean } {
     const { form, terms, columns, row, rest, a, b } = this.props;
     const byName = new Map(columns.map((column) => [column.name, column]));
-    const clamp = (odds: number) => (Number.isFinite(odds) ? Math.max(-REACH, Math.min(REACH, odds)) : odds);
+    const clamp = (odds: number) => Math.max(-REACH, Math.min(REACH, odds));
     const parts = terms.map((term) => {
       const column = byName.get(term.column)!;
       const cells = column.kind === "choice"
         ? column.labels.map((_, i) => i + 1)
         : numbersOf(column);
       const { odds, labels } = this.ruler(term, column, cells);
-      const finite = [...odds, ...labels.map((label) => label.odds)].filter(Number.isFinite).map(clamp);
+      const finite = [...odds, ...labels.map((label) => label.odds), this.odds(term, null)].filter(Number.isFinite).map(clamp);
       const low = finite.length ? Math.min(...finite) : 0;
       const high = finite.length ? Math.max(...finite) : 0;
       return { column, cells, odds, labels, low, high, own: this.odds(term, row[term.column] ?? null) };
     });
+    // An impossible value stands at the end of its ruler, apart from the others.
+    const pad = PAD * Math.max(...parts.map((part) => part.high - part.low)) || 1;
+    for (const part of parts) {
+      if (part.odds.includes(-Infinity)) part.low -= pad;
+      if (part.odds.includes(Infinity)) part.high += pad;
+    }
     const scale = 100 / Math.max(1e-9, ...parts.map((part) => part.high - part.low));
     parts.sort((x, y) => y.high - y.low - (x.high - x.low));
     const axes = parts.slice(0, MOST_AXES).map((part) => {
-      const points = (odds: number) => (clamp(odds) - part.low) * scale;
-      const marks = part.labels.filter((label) => Number.isFinite(label.odds) && Math.abs(label.odds) <= REACH)
+      const points = (odds: number) => ((Number.isFinite(odds) ? clamp(odds) : odds < 0 ? part.low : part.high) - part.low) * scale;
+      const marks = part.labels.filter((label) => part.column.kind === "choice" || Math.abs(label.odds) <= REACH)
         .map((label) => ({ points: points(label.odds), text: label.text, side: label.side }));
       return { column: part.column, cells: part.cells, marks, points: part.odds.map(points), length: (part.high - part.low) * scale, at: points(part.own) };
     });
@@ -161,10 +168,11 @@ export class Nomogram extends Component<Props, { width: number }> {
     );
     const most = Math.max(1, axes.reduce((sum, axis) => sum + axis.length, 0));
     const onTotal = (points: number) => left + (span * Math.min(most, Math.max(0, points))) / most;
-    const chances = spread([0.5, 0.01, 0.99, 0.1, 0.9, 0.25, 0.75].flatMap((p) => {
-      const points = (Math.log(p / (1 - p)) - offset) * scale;
-      return points >= 0 && points <= most ? [{ at: onTotal(points), text: String(p), side: 1 }] : [];
-    }));
+    const chance = (points: number) => 1 / (1 + Math.exp(-(offset + points / scale)));
+    const [least, largest] = [chance(0), chance(most)];
+    const usual = [0.5, 0.01, 0.99, 0.1, 0.9, 0.25, 0.75].filter((p) => p >= least && p <= largest);
+    const chances = spread((usual.length > 2 ? usual : roundValues(least, largest, 1e-6).filter((p) => p > 0 && p < 1)).map((p) => (
+      { at: onTotal((Math.log(p / (1 - p)) - offset) * scale), text: String(p), side: 1 })));
     return (
       <div>
         <svg ref={(e: SVGSVGElement | null) => { this.svg = e; }} class="nomogram" width={width} height={y0 + 46}
@@ -179,12 +187,12 @@ export class Nomogram extends Component<Props, { width: number }> {
                 <line x1={x(0)} x2={x(axis.length)} y1={y} y2={y} class="axis" />
                 {spread(axis.marks.map((mark) => ({ ...mark, at: x(mark.points) }))).map(({ at, text, side }) => (
                   <g><line x1={at} x2={at} y1={y} y2={y + 5 * side} class="axis" />
-                    <text x={at} y={side < 0 ? y - 8 : y + 18} class="tick" text-anchor="middle">{text}</text></g>
+                    <text x={Math.max(at, (narrow ? 0 : left - 32) + 3.2 * text.length)} y={side < 0 ? y - 8 : y + 18} class="tick" text-anchor="middle">{text}</text></g>
                 ))}
-                {Number.isFinite(axis.at) && <circle cx={x(axis.at)} cy={y} r="7" class={cell === null ? "dot none" : "dot"} tabindex={0} role="slider"
+                <circle cx={x(axis.at)} cy={y} r="7" class={cell === null ? "dot none" : "dot"} tabindex={0} role="slider"
                   aria-label={axis.column.name} aria-valuetext={`${value}, ${short(axis.at)} points`} aria-valuenow={+axis.at.toFixed(1)} aria-valuemin={0} aria-valuemax={100}
                   onPointerDown={(e) => { this.drag = axis; e.preventDefault(); (e.currentTarget as unknown as SVGElement).focus(); }} onKeyDown={(e) => this.step(axis, e)}>
-                  <title>{`${axis.column.name} ${value}: ${short(axis.at)} points`}</title></circle>}
+                  <title>{`${axis.column.name} ${value}: ${short(axis.at)} points`}</title></circle>
               </g>
             );
           })}
@@ -192,10 +200,10 @@ export class Nomogram extends Component<Props, { width: number }> {
           <line x1={left} x2={left + span} y1={y0} y2={y0} class="axis" />
           {chances.map(({ at, text }) => <g><line x1={at} x2={at} y1={y0} y2={y0 + 6} class="axis" /><text x={at} y={y0 + 20} class="tick" text-anchor="middle">{text}</text></g>)}
           {Number.isFinite(total) && <circle cx={onTotal(total)} cy={y0} r="7" class="dot sum" />}
-          <text x={left} y={y0 + 38} class="tick">{`P(${clip(form.classes[a], 24)}) against ${clip(form.classes[b], 24)}: ${percent(1 / (1 + Math.exp(-(offset + total / scale))))}`}</text>
+          <text x={left} y={y0 + 38} class="tick">{`P(${clip(form.classes[a], 24)}) against ${clip(form.classes[b], 24)} = ${percent(chance(total))}`}</text>
         </svg>
-        {cut && <p class="note">Rulers end at log odds of ±{REACH}; the total counts all evidence.</p>}
-        {hidden > 0 && <p class="note">The {MOST_AXES} longest rulers; {hidden} more columns count in the total.</p>}
+        {cut && <p class="note">Rulers are cut at log odds of ±{REACH}; the total includes all evidence.</p>}
+        {hidden > 0 && <p class="note">The {MOST_AXES} longest rulers; the total includes {hidden} more columns.</p>}
       </div>
     );
   }

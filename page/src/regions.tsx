@@ -152,14 +152,14 @@ function Region({ name, points, fit, add }: { name: string; points: Point[]; fit
           add((e.clientX - box.left) / box.width, 1 - (e.clientY - box.top) / box.height);
         }}>
         <canvas ref={canvas} width={SIZE} height={SIZE} />
-        <svg viewBox="0 0 100 100" role="img" aria-label={`Regions of ${name}: ${right} of ${points.length} points right`}>
+        <svg viewBox="0 0 100 100" role="img" aria-label={`Regions of ${name}: ${right} of ${points.length} points correct`}>
           {points.map(([x, y, label], i) => (label
             ? <rect key={i} x={100 * x - 1.3} y={100 - 100 * y - 1.3} width="2.6" height="2.6" class="one" />
             : <circle key={i} cx={100 * x} cy={100 - 100 * y} r="1.5" class="zero" />))}
           {cross && <path d={`M${100 * cross[0] - 4} ${100 - 100 * cross[1]}h8m-4-4v8`} class="cross" />}
         </svg>
       </div>
-      <p class="note">{right} of {points.length} points right</p>
+      <p class="note">{right} of {points.length} points correct</p>
     </figure>
   );
 }
@@ -204,10 +204,10 @@ export function RegionsPage() {
   }, [scene]);
   const start = (shape: string, seed: number) => change({ shape, seed, bare: false, added: [] });
   return (
-    <Card title="Regions">
+    <Card title="Decision regions">
       <p class="tools">
         {Object.keys(SHAPES).map((shape) => <button key={shape} type="button" aria-pressed={shape === scene.shape} onClick={() => start(shape, scene.seed)}>{shape}</button>)}
-        <button type="button" onClick={() => start(scene.shape, scene.seed + 1)}>Other points</button>
+        <button type="button" onClick={() => start(scene.shape, scene.seed + 1)}>New sample</button>
         <button type="button" onClick={() => change({ bare: true, added: [] })}>Clear all</button>
       </p>
       <p class="tools">A click adds a point of
@@ -216,7 +216,7 @@ export function RegionsPage() {
       <div class="regions">
         {MODELS.map(([name, fit]) => <Region key={name} name={name} points={points} fit={fit} add={(x, y) => change({ added: [...scene.added, [inside(x), inside(y), label]] })} />)}
       </div>
-      <p class="note">The stronger the color, the surer the model. TAN reads both columns cut into six; the tree has four cuts on a path at most.</p>
+      <p class="note">The stronger the color, the more certain the model. TAN uses six intervals of each coordinate; the tree has at most four levels.</p>
     </Card>
   );
 }

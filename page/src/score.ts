@@ -139,7 +139,7 @@ export function termScores(term: Term, row: Row, n: number, alpha: number | null
     const found = contextOf(term, row);
     return found ? found.scores[found.code - 1].map(score) : zero();
   }
-  if (term.kind === "words") return typeof cell === "string" ? readDocument(term, cell, n).scores : zero();
+  if (term.kind === "words") return typeof cell === "string" ? readDocument(term, cell, n, alpha).scores : zero();
   if (term.kind === "joint") {
     const { known, fractions } = jointFractions(term, row, alpha);
     if (!known.length) return zero();

@@ -93,20 +93,21 @@ export class SequencePage extends Component<{ data: SequenceData }, State> {
     if (this.last?.steps !== steps) this.last = { steps, trellis: unroll(data, steps) };
     const { trellis } = this.last!;
     const [only] = data.columns;
+    const oneClick = data.columns.length === 1 && only.kind === "choice";
     const possible = trellis.impossible < 0 || at < trellis.impossible;
     const filtered = steps.length && possible ? ofStates(data, trellis.forward[at]) : null;
     return (
       <div class="sequence">
         <section class="card" aria-label="Observations">
           <header class="tools">
-            {data.columns.length === 1 && only.kind === "choice" && only.labels.map((label, i) => (
+            {oneClick && only.labels.map((label, i) => (
               <button key={label} type="button" onClick={() => this.add(only.name, i + 1)}>+ <bdi>{label}</bdi></button>
             ))}
-            <button type="button" onClick={() => this.add()}>+ missing</button>
+            <button type="button" onClick={() => this.add()}>+ {oneClick ? "missing" : "step"}</button>
             <button type="button" disabled={!steps.length} onClick={this.remove}>Remove step</button>
             <button type="button" disabled={!steps.length} onClick={() => this.change({ steps: [], at: 0 })}>Clear all</button>
           </header>
-          {steps.length === 0 && <p class="note">Click observations to add steps.</p>}
+          {steps.length === 0 && <p class="note">{oneClick ? "Click an observation to add a step." : "Add a step, then choose its values."}</p>}
           <div class="strip">
             {steps.map((row, t) => (
               <button key={t} type="button" class={t === at ? "step picked" : "step"} aria-pressed={t === at} onClick={() => this.change({ at: t })}>
@@ -141,7 +142,7 @@ export class SequencePage extends Component<{ data: SequenceData }, State> {
               <h2>Trellis up to step {at + 1}</h2>
               <Drawing data={data} trellis={trellis} at={at} />
               <p class="note">Numbers: forward P(observations so far, state). Lines: where the best path to each state comes from; the thick one is the best path to step {at + 1}.
-                P(observations) = {probability(trellis.logLikelihood)}, logarithm {short(trellis.logLikelihood)}.</p>
+                P(observations) = {probability(trellis.logLikelihood)}, log-likelihood {short(trellis.logLikelihood)}.</p>
             </section>
             {data.owner.length <= MOST_WORKED && <Work data={data} trellis={trellis} row={steps[at]} at={at} />}
           </>
@@ -259,7 +260,7 @@ function Work({ data, trellis, row, at }: { data: SequenceData; trellis: Trellis
   const p = (x: number | null) => plain(Math.exp(x ?? -Infinity));
   return (
     <section class="card" aria-label="Worked step">
-      <h2>Step {at + 1}, worked</h2>
+      <h2>Worked step {at + 1}</h2>
       <div class="scroll" tabIndex={0} role="region" aria-label="Sums of the step">
         <table>
           <thead><tr><th scope="col">state</th><th scope="col">forward</th><th scope="col">best path</th></tr></thead>

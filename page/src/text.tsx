@@ -14,9 +14,9 @@ function spread(points: string[], tokens: { name: string; spans: [number, number
 }
 
 /** A text with its words colored by their evidence for a class against another, and its strongest words. */
-export function Words(props: { term: WordsTerm; text: string; classes: string[]; first: number; against: number; temperature: number }) {
+export function Words(props: { term: WordsTerm; text: string; classes: string[]; first: number; against: number; temperature: number; alpha: number | null }) {
   const { term, text, first, against, temperature } = props;
-  const { points, tokens, words, unknown } = readDocument(term, text, props.classes.length);
+  const { points, tokens, words, unknown } = readDocument(term, text, props.classes.length, props.alpha);
   const odds = (scores: number[]) => (scores[first] === scores[against] ? 0 : (scores[first] - scores[against]) / temperature);
   const listed = [...words.values()].map((word) => ({ ...word, odds: odds(word.scores) })).sort((a, b) => Math.abs(b.odds) - Math.abs(a.odds));
   const of = new Map(listed.map((word) => [word.name, Math.max(-50, Math.min(50, word.odds)) / word.count]));
@@ -41,7 +41,7 @@ export function Words(props: { term: WordsTerm; text: string; classes: string[];
     <section class="card wide" aria-label={`Words of ${term.column}`}>
       <h2>Words for <bdi class="for">{props.classes[first]}</bdi> and for <bdi class="not">{props.classes[against]}</bdi></h2>
       <p class="text" dir="auto">{pieces}</p>
-      {!words.size && <p class="note">No word of this text is known; it says nothing.</p>}
+      {!words.size && <p class="note">The model knows no word of this text, so it gives no evidence.</p>}
       {words.size > 0 && (
         <div class="scroll" tabIndex={0} role="region" aria-label="Strongest words">
           <table>

@@ -97,7 +97,7 @@ export function TopicsPage({ data }: { data: { documents: string[]; k: number } 
           <button type="button" onClick={one}>One token</button>
           <button type="button" onClick={() => sweep(1)}>One sweep</button>
           <button type="button" onClick={() => sweep(20)}>20 sweeps</button>
-          <button type="button" onClick={() => set({ seed: n.seed + 1 })}>Start anew</button>
+          <button type="button" onClick={() => set({ seed: n.seed + 1 })}>Restart</button>
           <span aria-live="polite">{sweeps} sweep{sweeps === 1 ? "" : "s"}</span>
         </p>
         <ol class="documents">{data.documents.map((_, d) => (
@@ -107,8 +107,8 @@ export function TopicsPage({ data }: { data: { documents: string[]; k: number } 
         ))}</ol>
       </Card>
       <Card title="The next token">
-        <p><b>{sampler.words[token.word]}</b> in document {token.document + 1}. Without it:</p>
-        <table><thead><tr><th scope="col">topic</th><th scope="col">in the document + α</th><th scope="col">the word + β</th><th scope="col">P(topic | others)</th></tr></thead>
+        <p><b>{sampler.words[token.word]}</b> in document {token.document + 1}; the counts leave it out:</p>
+        <table><thead><tr><th scope="col">topic</th><th scope="col">count in the document + α</th><th scope="col">count of the word + β, / total</th><th scope="col">P(topic | others)</th></tr></thead>
           <tbody>{shares.map((share, k) => {
             const own = sampler.topics[next] === k ? 1 : 0;
             return (
@@ -118,7 +118,7 @@ export function TopicsPage({ data }: { data: { documents: string[]; k: number } 
           })}</tbody></table>
       </Card>
       <Card title="Topics">
-        {sampler.totals.map((total, k) => <p key={k}><span class={`token topic${k}`}>{k + 1}</span> {most(sampler.byWord.map((row) => row[k]), 6).map((w) => `${sampler.words[w]} ${sampler.byWord[w][k]}`).join(", ") || "no token"} <small>({total} tokens)</small></p>)}
+        {sampler.totals.map((total, k) => <p key={k}><span class={`token topic${k}`}>{k + 1}</span> {most(sampler.byWord.map((row) => row[k]), 6).map((w) => `${sampler.words[w]} ${sampler.byWord[w][k]}`).join(", ") || "no tokens"} <small>({total} tokens)</small></p>)}
         <Slider label="α, topics of a document" value={sampler.alpha} min={0.05} max={5} step={0.05} set={(alpha) => set({ alpha })} />
         <Slider label="β, words of a topic" value={sampler.beta} min={0.01} max={2} step={0.01} set={(beta) => set({ beta })} />
         <Slider label="Topics" value={sampler.k} min={2} max={4} step={1} set={(topics) => set({ topics })} />

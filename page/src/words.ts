@@ -36,7 +36,24 @@ export interface ReadDocument {
   scores: number[];
 }
 
-const tools = new WeakMap<WordsTerm, { tokenizer: Tokenizer; index: Map<string, number>; totals: number[]; whole: number; last?: [string, ReadDocument] }>();
+/** The words of a text by their place in the term, and how often each occurs. */
+interface Counted {
+  points: string[];
+  tokens: Token[];
+  counts: Map<number, number>;
+  unknown: number;
+}
+
+interface Tools {
+  tokenizer: Tokenizer;
+  index: Map<string, number>;
+  totals: number[];
+  whole: number;
+  cut?: [string, Counted];
+  last?: [string, number | null, ReadDocument];
+}
+
+const tools = new WeakMap<WordsTerm, Tools>();
 const number = (x: number | null): number => x ?? -Infinity;
 
 function toolsOf(term: WordsTerm) {
@@ -53,10 +70,8 @@ function toolsOf(term: WordsTerm) {
 export const readsCharacters = (term: WordsTerm): boolean => toolsOf(term).tokenizer.byCharacter;
 export const wordSpans = (term: WordsTerm, points: string[]) => toolsOf(term).tokenizer.words(points);
 
-/** Return the known words of a document and the sum of their scores for each of n classes. */
-export function readDocument(term: WordsTerm, text: string, n: number): ReadDocument {
-  const own = toolsOf(term);
-  if (own.last?.[0] === text) return own.last[1];
+function countWords(own: Tools, text: string): Counted {
+  if (own.cut?.[0] === text) return own.cut[1];
   const points = own.tokenizer.read(text);
   const tokens = own.tokenizer.tokens(points);
   const counts = new Map<number, number>();
@@ -66,6 +81,15 @@ export function readDocument(term: WordsTerm, text: string, n: number): ReadDocu
     if (id === undefined) unknown++;
     else counts.set(id, (counts.get(id) ?? 0) + 1);
   }
+  own.cut = [text, { points, tokens, counts, unknown }];
+  return own.cut[1];
+}
+
+/** Return the known words of a document and the sum of their scores for each of n classes, with another α if given. */
+export function readDocument(term: WordsTerm, text: string, n: number, alpha: number | null = null): ReadDocument {
+  const own = toolsOf(term);
+  if (own.last?.[0] === text && own.last[1] === alpha) return own.last[2];
+  const { points, tokens, counts, unknown } = countWords(own, text);
   const divisor = counts.size ** term.scale;
   const { shares } = term;
   const squares = [0, 0];
@@ -77,16 +101,17 @@ export function readDocument(term: WordsTerm, text: string, n: number): ReadDocu
     const count = counts.get(id)!;
     const log = Math.log(count);
     const share = shares && squares[+shares.runs[id]] > 0 ? (1 + log) / Math.sqrt(squares[+shares.runs[id]]) : 0;
-    const added = term.scores[id].map((score, c) => {
+    const fractions = term.counted?.counts[id].map((k, c) => ({ n: k, total: own.totals[c], added: alpha ?? term.counted!.pseudo[id], whole: alpha === null ? own.whole : alpha * term.words.length }));
+    const scored = alpha !== null && fractions ? fractions.map((f) => Math.log((f.n + f.added) / (f.total + f.whole))) : term.scores[id];
+    const added = scored.map((score, c) => {
       const plain = term.repeats ? (1 + log) * number(score) + log * number(term.repeats[id][c]) : (term.once ? 1 : count) * number(score);
       return plain / divisor + (shares ? share * number(shares.scores[id][c]) : 0);
     });
     added.forEach((score, c) => (scores[c] += score));
-    const fractions = term.counted?.counts[id].map((n, c) => ({ n, total: own.totals[c], added: term.counted!.pseudo[id], whole: own.whole }));
     words.set(term.words[id], { name: term.words[id], count, scores: added, fractions });
   }
   if (counts.size && term.present) term.present.forEach((score, c) => (scores[c] += number(score)));
   const found = { points, tokens, words, unknown, scores };
-  own.last = [text, found];
+  own.last = [text, alpha, found];
   return found;
 }

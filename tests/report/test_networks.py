@@ -95,15 +95,15 @@ def test_a_click_observes_a_state_and_another_takes_it_back(page):
     page.get_by_role("region", name="mary").get_by_role("button", name="True").click()
     expected = alarm().posterior({"john": True, "mary": True})["burglary"]
     bars = page.get_by_role("region", name="burglary").locator(".figure")
-    assert bars.all_inner_texts() == [f"{100 * p:.1f} %" for p in expected.values()]
+    assert bars.all_inner_texts() == [f"{100 * p:.1f}%" for p in expected.values()]
     page.reload()
-    assert bars.all_inner_texts() == [f"{100 * p:.1f} %" for p in expected.values()]
+    assert bars.all_inner_texts() == [f"{100 * p:.1f}%" for p in expected.values()]
     page.get_by_role("button", name="Most probable explanation").click()
     best = alarm().most_probable({"john": True, "mary": True}).states
     marked = page.locator(".name", has_text="★").all_inner_texts()
     assert marked == [f"★ {state}" for state in best.values()]
     page.get_by_role("button", name="Clear all").click()
-    assert bars.all_inner_texts() == ["0.1 %", "99.9 %"]
+    assert bars.all_inner_texts() == ["0.1%", "99.9%"]
 
 
 @pytest.mark.slow
@@ -116,7 +116,7 @@ def test_contradictory_findings_name_what_to_take_back(opened, tmp_path):
     alert.get_by_role("button", name="a", exact=True).click()
     assert page.get_by_role("alert").count() == 0
     shares = page.get_by_role("region", name="a", exact=True).locator(".figure").all_inner_texts()
-    assert shares == ["0.0 %", "100.0 %"]
+    assert shares == ["0.0%", "100.0%"]
 
 
 def test_a_network_with_a_large_junction_tree_has_a_page_without_a_form():
@@ -140,7 +140,7 @@ def test_names_of_nodes_and_states_are_text(opened, tmp_path):
     page.reload()
     shown = page.locator(".nodes .figure").all_inner_texts()
     expected = network.posterior({TURNED: "b,c%"})
-    assert shown == [f"{100 * p:.1f} %" for shares in expected.values() for p in shares.values()]
+    assert shown == [f"{100 * p:.1f}%" for shares in expected.values() for p in shares.values()]
     assert page.title() == "BayesianNetwork: bayeskit"
     assert page.locator("main img, main script").count() == 0
     assert "\u202e" not in page.inner_text("main")

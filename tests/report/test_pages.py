@@ -222,7 +222,7 @@ def test_a_click_gives_the_posterior_of_python(opened, tmp_path):
     row = {"outlook": ["sunny"], "temperature": ["cool"], "humidity": ["high"], "wind": ["strong"]}
     expected = dict(zip(model.classes_, model.predict_proba(row)[0], strict=True))
     shown = page.locator("[aria-label=Posterior] .bar").all_inner_texts()
-    assert [text.split() for text in shown] == [[c, f"{100 * p:.1f}", "%"] for c, p in expected.items()]
+    assert [text.split() for text in shown] == [[c, f"{100 * p:.1f}%"] for c, p in expected.items()]
     assert "outlook=sunny" in page.url
     page.reload()
     assert page.locator("[aria-label=Posterior] .bar").all_inner_texts() == shown
@@ -242,6 +242,64 @@ def test_points_of_the_nomogram_are_dragged(opened, tmp_path):
     page.mouse.up()
     assert "wind=strong" in page.url
     assert page.get_by_role("radio", name="strong").is_checked()
+
+
+@pytest.mark.slow
+def test_an_impossible_value_stands_at_the_end_of_its_ruler(opened, tmp_path):
+    model = bk.NaiveBayes(smoothing=0).fit(bk.datasets.load_worked_example("tennis"), "play")
+    page, _ = opened(saved(model, tmp_path))
+    assert "overcast (−∞)" in page.locator("svg.nomogram").text_content()
+    dot = page.get_by_role("slider", name="outlook", exact=True)
+    assert 0 < float(dot.get_attribute("aria-valuenow")) < 100
+    dot.press("ArrowRight")
+    assert "outlook=overcast" in page.url
+    assert float(dot.get_attribute("aria-valuenow")) == 0
+    assert page.locator("[aria-label=Posterior] .figure").all_inner_texts() == ["0.0%", "100.0%"]
+
+
+@pytest.mark.slow
+def test_the_total_of_a_short_nomogram_has_round_probabilities(opened, tmp_path):
+    model = bk.KDB().fit(bk.datasets.load_worked_example("tennis"), "play")
+    page, _ = opened(saved(model, tmp_path))
+    shown = page.locator("svg.nomogram > g > text.tick").all_text_contents()
+    assert {"0.32", "0.34", "0.36", "0.38", "0.4"} <= set(shown)
+
+
+@pytest.mark.slow
+def test_a_column_without_information_is_named_instead_of_asked_for(opened, tmp_path):
+    table, y = columns()
+    table["constant"] = [1.0] * len(y)
+    model = bk.NaiveBayes().fit(table, y)
+    page, _ = opened(saved(model, tmp_path))
+    assert "Not used by the model: constant" in page.inner_text("main")
+    assert page.get_by_role("slider", name="constant").count() == 0
+    page.get_by_role("radio", name="sun").check()
+    row = {name: [None] for name in table} | {"sky": ["sun"], "constant": [1.0]}
+    shown = page.locator("[aria-label=Posterior] .figure").all_inner_texts()
+    assert shown == [f"{100 * p:.1f}%" for p in model.predict_proba(row)[0]]
+
+
+ALPHA_SCORES = "([form, rows, alpha]) => rows.map((row) => bayeskitPage.logJoint(form, row, alpha))"
+
+
+@pytest.mark.slow
+def test_another_pseudo_count_gives_the_scores_of_a_fit_with_it(opened, tmp_path):
+    table, y = columns()
+    page, _ = opened(saved(bk.NaiveBayes().fit(table, y), tmp_path))
+    for settings in ({}, {"roles": {"many": "text"}}, {"missing": "value", "numeric": "histogram"}):
+        payload = payload_of(bk.NaiveBayes(**settings).fit(table, y).page())
+        assert payload["has_alpha"]
+        rows = [coded(payload, table, i) for i in range(len(y))]
+        for alpha in (0.25, 7.5):
+            found = np.array(page.evaluate(ALPHA_SCORES, [payload["form"], rows, alpha]))
+            expected = bk.NaiveBayes(smoothing=alpha, **settings).fit(table, y).predict_log_proba(table)
+            np.testing.assert_allclose(logspace.log_normalize(found)[0], expected, rtol=1e-12, atol=1e-12)
+    documents, labels = texts(120, 0)
+    payload = payload_of(bk.TextClassifier("multinomial").fit(documents, labels).page())
+    rows = [{"text": text or None} for text in documents]
+    found = np.array(page.evaluate(ALPHA_SCORES, [payload["form"], rows, 0.25]))
+    expected = bk.TextClassifier("multinomial", smoothing=0.25).fit(documents, labels).predict_log_proba(documents)
+    np.testing.assert_allclose(logspace.log_normalize(found)[0], expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.slow
@@ -272,7 +330,7 @@ def test_names_and_values_of_the_data_are_text_and_nothing_is_fetched(opened, tm
     assert asked == []
     expected = model.predict_proba({EVIL: [EVIL], TURNED: [None], "__proto__": ["y"]})[0]
     shown = page.locator("[aria-label=Posterior] .figure").all_inner_texts()
-    assert shown == [f"{100 * p:.1f} %" for p in expected]
+    assert shown == [f"{100 * p:.1f}%" for p in expected]
 
 
 def test_a_page_allows_its_own_script_alone():

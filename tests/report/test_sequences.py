@@ -89,11 +89,11 @@ def test_clicks_add_observations_and_a_link_restores_them(opened, tmp_path):
     for _ in range(2):
         page.get_by_role("button", name="+ umbrella").click()
     bars = page.get_by_role("region", name="Posterior", exact=True).locator(".figure")
-    assert bars.all_inner_texts() == ["11.7 %", "88.3 %"]
+    assert bars.all_inner_texts() == ["11.7%", "88.3%"]
     page.reload()
-    assert bars.all_inner_texts() == ["11.7 %", "88.3 %"]
+    assert bars.all_inner_texts() == ["11.7%", "88.3%"]
     page.get_by_role("slider", name="Step 2 of 2").press("ArrowLeft")
-    assert page.get_by_role("region", name="Filtered").locator(".figure").all_inner_texts() == ["18.2 %", "81.8 %"]
+    assert page.get_by_role("region", name="Filtered").locator(".figure").all_inner_texts() == ["18.2%", "81.8%"]
     worked = page.get_by_role("region", name="Worked step").inner_text()
     assert "(0.5) · 0.9 = 0.45" in worked
     assert asked == []
@@ -122,7 +122,7 @@ def test_names_of_states_and_symbols_are_text(opened, tmp_path):
         page.locator(".tools button", has_text=symbol).first.click()
     page.reload()
     bars = page.get_by_role("region", name="Posterior", exact=True).locator(".figure").all_inner_texts()
-    assert bars == [f"{100 * p:.1f} %" for p in model.predict_proba([symbols[:2]])[0][1]]
+    assert bars == [f"{100 * p:.1f}%" for p in model.predict_proba([symbols[:2]])[0][1]]
     assert page.title() == "HiddenMarkovModel: bayeskit"
     assert page.locator("main img, main script").count() == 0
     assert "\u202e" not in page.inner_text("main")

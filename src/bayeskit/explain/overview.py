@@ -148,7 +148,7 @@ def contents(record: dict[str, Any]) -> str:
     if "words" in record:
         more = ", …" if record["words"] > len(record["most_frequent"]) else ""
         return f"{record['words']:,} words: " + ", ".join(record["most_frequent"]) + more
-    if "values" not in record:
+    if "values" not in record or record.get("kind") == "unused":
         return "" if record["role"] == "ignore" else "–"
     count, first = record["values"], record.get("most_frequent")
     if not count:

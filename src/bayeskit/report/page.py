@@ -9,7 +9,7 @@ from typing import Any
 
 from bayeskit.errors import BayesError
 from bayeskit.report.html import document, escape
-from bayeskit.report.payload import classifier_payload, network_payload, sequence_payload
+from bayeskit.report.payload import classifier_payload, network_payload, sequence_payload, unused_columns
 from bayeskit.storage.files import write_file
 
 MOST_TABLES = 40  # tables of columns that stand on the page
@@ -100,7 +100,10 @@ def _tables_of(model: Any) -> list[str]:
         return list(model.nodes)
     if hasattr(model, "transitions_"):
         return ["start", "transitions", *model.schema_.used]
-    return list(model.schema_.used) if hasattr(model, "schema_") and hasattr(model, "table") else []
+    if not hasattr(model, "schema_") or not hasattr(model, "table"):
+        return []
+    unused = unused_columns(model)
+    return [name for name in model.schema_.used if name not in unused]
 
 
 def model_tables(model: Any) -> str:
@@ -113,7 +116,7 @@ def model_tables(model: Any) -> str:
     tables: list[str] = []
     for name in names[:MOST_TABLES]:
         try:
-            made = model.table(name)
+            made = model.telling_words() if hasattr(model, "telling_words") else model.table(name)
         except (BayesError, TypeError):  # a model without tables of single columns
             break
         tables.append(

@@ -81,8 +81,17 @@ def classifier_payload(model: Any) -> dict[str, Any]:
     for term in listed:
         for coding in term.get("columns", (term, *term.get("parents", ()))):
             coding["column"] = renamed[coding["column"]]
-    alpha = model.params_.alpha if isinstance(model, FullJointBayes) else _alpha(naive)
-    return {"form": form, "columns": list(columns.values()), "has_alpha": alpha is not None, "alpha": alpha}
+    alpha = model.params_.alpha if isinstance(model, FullJointBayes) else _alpha(naive, listed)
+    return {
+        "form": form, "columns": list(columns.values()), "has_alpha": alpha is not None, "alpha": alpha,
+        "unused": _labels(unused_columns(model)),
+    }  # fmt: skip
+
+
+def unused_columns(model: Any) -> list[str]:
+    """Return the columns of a naive Bayes whose table holds no information about the class."""
+    naive = _naive_model(model)
+    return [] if naive is None else [name for name, table in naive.params_.tables.items() if not table.log_table.any()]
 
 
 def network_payload(network: Any) -> dict[str, Any]:
@@ -176,13 +185,15 @@ def _naive_form(model: Any, naive: Any) -> tuple[dict[str, Any], dict[str, Any]]
     """Return the exported form of naive Bayes with counts, and the terms of columns that have no exported form."""
     from bayeskit.models.base.persistence import classifier_form
 
-    powers = getattr(model, "exponents_", {})
+    powers, unused = getattr(model, "exponents_", {}), unused_columns(model)
     exported: list[terms.Term] = []
     written: dict[str, Any] = {}
     for kind in naive.params_.kinds:
         if isinstance(kind, CodedColumns):
             for name in kind.used:
                 table = kind.tables[name]
+                if name in unused:
+                    continue
                 cuts = table.cuts if isinstance(table, Histogram) else None
                 coding = terms.Coding(name, () if cuts is not None else table.values, cuts, naive.unseen == "error")
                 exported.append(terms.TableTerm(name, coding, table.log_table))
@@ -317,13 +328,15 @@ def _control(naive: Any, term: dict[str, Any]) -> dict[str, Any]:
     return blank | {"kind": "number", "other": False, "low": round(low, 12), "high": round(high, 12), "step": step}
 
 
-def _alpha(naive: Any) -> float | None:
-    """Return the pseudo-count that every value of every column has; None if there is no such number."""
-    if naive is None or not naive.params_.tables:
-        return None
-    used = {as_smoothing(naive._setting_for("smoothing", name, naive.schema_)) for name in naive.params_.tables}
-    (first, *more) = used
-    return float(first.alpha) if not more and isinstance(first, Lidstone) else None
+def _alpha(naive: Any, listed: list[dict[str, Any]]) -> float | None:
+    """Return the pseudo-count that every value of every column and every word has; None if there is no such number."""
+    tables = naive.params_.tables if naive is not None else {}
+    used = {as_smoothing(naive._setting_for("smoothing", name, naive.schema_)) for name in tables}
+    alphas = {float(rule.alpha) if isinstance(rule, Lidstone) else None for rule in used}
+    for term in listed:
+        if term["kind"] == "words":
+            alphas |= set(term["counted"]["pseudo"]) if "counted" in term else {None}
+    return alphas.pop() if len(alphas) == 1 else None
 
 
 def _label(value: Any) -> str:

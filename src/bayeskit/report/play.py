@@ -1,4 +1,4 @@
-"""Teaching pages: lessons to touch in a browser, without data."""
+"""Interactive teaching pages, which need no data."""
 
 from __future__ import annotations
 
@@ -50,7 +50,11 @@ def _tennis_payload(model: Any) -> dict[str, Any]:
     days, names = load_worked_example("tennis"), model.schema_.used
     cells = [list(map(str, day.values())) for day in days.select(names).to_pylist()]
     classes = list(map(str, days["play"].to_pylist()))
-    return classifier_payload(model) | {"rows": {"names": names, "cells": cells, "classes": classes}}
+    case = "outlook=sunny&temperature=cool&humidity=high&wind=strong"
+    return classifier_payload(model) | {
+        "rows": {"names": names, "cells": cells, "classes": classes},
+        "first_case": case,
+    }
 
 
 def _alarm() -> Any:
@@ -76,61 +80,62 @@ LESSONS: dict[str, Lesson] = {
     "bayes-rule": Lesson(
         "Bayes' rule",
         "rule",
-        "A test is positive. How probable is the illness? Move the prior and the two rates of the test.",
-        "With P(ill) = 1 %, P(positive | ill) = 90 % and P(positive | well) = 9 %: 10 of 1,000 are ill, 9 of them "
-        "test positive, and 89 of the 990 others do. So P(ill | positive) = 9 / 98, about 9 %.",
+        "A test is positive. How probable is the illness? Move the prior, the sensitivity and the false-alarm rate.",
+        "With P(ill) = 1%, P(positive | ill) = 90% and P(positive | well) = 9%: 10 of 1,000 are ill, 9 of them "
+        "test positive, and so do 89 of the other 990. So P(ill | positive) = 9 / 98, about 9%.",
     ),
     "naive-bayes": Lesson(
         "Naive Bayes by hand",
         "classifier",
-        "Fourteen days of tennis. Click the weather of a day: matching rows light up, the product rewrites itself.",
-        "For a day that is sunny, cool, of high humidity and strong wind: no 5/14 · 3/5 · 1/5 · 4/5 · 3/5 = 0.0206, "
-        "yes 9/14 · 2/9 · 3/9 · 3/9 · 3/9 = 0.0053, so P(no) = 0.0206 / (0.0206 + 0.0053) = 79.5 %.",
+        "Fourteen days of tennis. Click the weather of a new day: matching rows light up and the product follows.",
+        "For a sunny, cool day of high humidity and strong wind: no 5/14 · 3/5 · 1/5 · 4/5 · 3/5 = 0.0206, "
+        "yes 9/14 · 2/9 · 3/9 · 3/9 · 3/9 = 0.0053, so P(no) = 0.0206 / (0.0206 + 0.0053) = 79.5%.",
         _tennis,
         _tennis_payload,
     ),
     "beta": Lesson(
-        "A belief about a coin",
+        "Beta posterior of a coin",
         "beta",
-        "Click heads or tails, and watch the belief about the share of heads grow narrow.",
-        "From Beta(1, 1), three heads and one tail make Beta(4, 2), and P(next is heads) = 4/6.",
+        "Click heads or tails, and watch the posterior of the share of heads become narrower.",
+        "The prior Beta(1, 1), three heads and one tail give the posterior Beta(4, 2), and P(next is heads) = 4/6.",
     ),
     "densities": Lesson(
-        "Two densities and a decision",
+        "Two densities and a decision boundary",
         "densities",
-        "A number comes from one of two classes. Drag the densities, and give each mistake its cost.",
-        "The class with the larger prior · density · cost of missing it is chosen; the mistake is the other's area.",
+        "A number comes from one of two classes. Drag their densities, and set the cost of each mistake.",
+        "The decision is the class with the larger prior · density · cost of missing it. P(mistake) is the area under "
+        "the other class.",
     ),
     "alarm": Lesson(
         "The alarm network",
         "network",
         "Burglars and earthquakes set off the alarm, and two neighbors call. Click a state to observe it.",
-        "P(burglary | both call) = 0.284: the prior is 0.001, and the alarm also rings by earthquakes and by itself.",
+        "P(burglary | both call) = 0.284, since the prior is only 0.001 and alarms have other causes, too.",
         _alarm,
         network_payload,
     ),
     "umbrella": Lesson(
-        "The umbrella",
+        "The umbrella hidden Markov model",
         "sequence",
-        "The weather is hidden; you see whether people carry umbrellas. Click one observation a day.",
-        "After one day with umbrellas P(rain) = 0.818, after two 0.883.",
+        "The weather is hidden; you see whether people carry umbrellas. Click an observation for each day.",
+        "P(rain) is 0.818 after one day with umbrellas and 0.883 after two.",
         _umbrella,
-        sequence_payload,
+        lambda model: sequence_payload(model) | {"first_case": "day=umbrella,umbrella"},
     ),
     "topics": Lesson(
         "Topics by Gibbs sampling",
         "topics",
-        "Each word has a topic, drawn again and again given all others, until documents agree in color.",
-        "P(topic k of a word | all others) ∝ (words of topic k in the document + α) · (times topic k has the word + β) "
-        "/ (words of topic k + Vβ).",
+        "Each sweep draws the topic of every word given all others. After some sweeps, related words agree.",
+        "P(topic k | all other words) ∝ (words of topic k in the document + α) · (count of the word in topic k + β) "
+        "/ (words of topic k + Vβ), for V different words.",
         payload=lambda _: {"documents": list(TOPIC_DOCUMENTS), "k": 2},
     ),
     "regions": Lesson(
-        "Regions of four models",
+        "Decision regions of four models",
         "regions",
-        "Naive Bayes, TAN, a tree and the nearest neighbors learn the same points. Click to add one.",
-        "Naive Bayes of two normals draws one smooth curve, TAN boxes that know both columns, a tree boxes parallel to "
-        "the axes, and neighbors follow every point.",
+        "Naive Bayes, TAN, a tree and nearest neighbors learn the same points. Click to add a point.",
+        "Gaussian naive Bayes has one smooth boundary. TAN depends on both coordinates at once, in boxes; a tree "
+        "splits one coordinate at a time; nearest neighbors follow every point.",
     ),
 }  # fmt: skip
 
@@ -142,9 +147,9 @@ def lesson_page(name: str) -> str:
     parts = [
         f'<nav><a href="index.html">All pages</a></nav><h1>{escape(lesson.title)}</h1>',
         f'<p class="lead">{escape(lesson.text)}</p>',
-        '<noscript><p class="note">What moves needs JavaScript; the text below does not.</p></noscript>',
+        '<noscript><p class="note">The interactive part needs JavaScript; the text below does not.</p></noscript>',
         f'<div data-bayeskit="{lesson.component}" data-payload="payload-1"></div>',
-        f'<section class="card figures"><h2>In short</h2><p>{escape(lesson.static)}</p></section>',
+        f'<section class="card figures"><h2>Summary</h2><p>{escape(lesson.static)}</p></section>',
         "" if model is None else model_tables(model),
     ]
     return document(f"{lesson.title}: bayeskit", parts, {"payload-1": lesson.payload(model)}, large=True)
@@ -158,7 +163,8 @@ def index_page() -> str:
         for name, lesson in LESSONS.items()
     ]
     parts = [
-        '<h1>Play with probabilities</h1><p class="lead">Eight pages to touch. They need no data and no network.</p>',
+        "<h1>Play with probabilities</h1>",
+        '<p class="lead">Eight interactive pages, which need no data and no internet connection.</p>',
         f'<ul class="lessons">{"".join(links)}</ul>',
     ]
     return document("Play with probabilities: bayeskit", parts, large=True)

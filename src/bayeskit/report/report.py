@@ -15,7 +15,7 @@ import numpy as np
 from bayeskit.errors import AdviceWarning, BayesError
 from bayeskit.report.html import document, escape
 from bayeskit.report.page import ModelPage
-from bayeskit.report.payload import classifier_payload
+from bayeskit.report.payload import classifier_payload, unused_columns
 from bayeskit.storage.files import write_file
 from bayeskit.tables import Table
 
@@ -217,8 +217,8 @@ def _show_informative(model: Any, naive: Any) -> str:
     counted = _able(model, naive, "column_importance")
     importance = _method(counted, "column_importance")()
     parts = [f"<div>{_record(getattr(model, 'importance_', importance))}</div>"]
-    for column in importance.columns[:MOST_COLUMNS]:
-        name = column.column
+    unused = unused_columns(counted)
+    for name in [column.column for column in importance.columns if column.column not in unused][:MOST_COLUMNS]:
         try:
             shown = _record(counted.densities(name))
         except (AttributeError, BayesError):  # a categorical column
@@ -283,7 +283,7 @@ def _learned(model: Any) -> str:
 def _record(record: Any) -> str:
     """Return the picture of a record where charts can be drawn, and its sentences or table below it."""
     sheet = record.sheet.html if hasattr(record, "sheet") else record._repr_html_()
-    folded = f'<details><summary>Figures</summary><div class="scroll" tabindex="0">{sheet}</div></details>'
+    folded = f'<details><summary>Numbers</summary><div class="scroll" tabindex="0">{sheet}</div></details>'
     try:
         from bayeskit.charts.drawing import draw
         from bayeskit.charts.style import picture
@@ -297,11 +297,13 @@ def _record(record: Any) -> str:
 
 
 def _widen(svg: str) -> str:
-    """Leave room at the right of a picture, for fonts wider than those of its layout."""
+    """Leave room on both sides of a picture, for fonts wider than those of its layout."""
     head, end, rest = svg.partition(">")
     width = float(re.findall(r'\bwidth="([\d.]+)', head)[0])
-    wide = f"{1.2 * width:.0f}"
-    head = re.sub(r'\bwidth="[\d.]+', f'width="{wide}', re.sub(r'viewBox="0 0 [\d.]+', f'viewBox="0 0 {wide}', head))
+    left, wide = f"{-0.06 * width:.0f}", f"{1.24 * width:.0f}"
+    head = re.sub(
+        r'viewBox="0 0 [\d.]+', f'viewBox="{left} 0 {wide}', re.sub(r'\bwidth="[\d.]+', f'width="{wide}', head)
+    )
     return head + end + rest
 
 

@@ -8,10 +8,11 @@ from bayeskit.cli.options import option
 def command(
     output: str = option("--output -o", "FOLDER", "Write the pages there; without it a browser opens them.", ""),
 ) -> None:
-    """Open pages on which to touch probabilities, without data.
+    """Open interactive pages that teach probability, without data.
 
-    Bayes' rule, naive Bayes by hand, a belief about a coin, two densities,
-    the alarm network, the umbrella, topics, and regions of four models.
+    Bayes' rule, naive Bayes by hand, the Beta posterior of a coin, two densities,
+    the alarm network, the umbrella, topics, and decision regions of four
+    models.
 
     \b
     Example:
