@@ -313,8 +313,8 @@ def _asked(question: Any, *about: Any) -> None:
 
 def _check_probabilities(model: Any, rows: list[Any]) -> None:
     if isinstance(model, LinearRegression):
-        assert np.isfinite(model.predict(rows)).all(), "a prediction is no number"
-        assert not np.isnan(model.predict_scale(rows)).any(), "a scale is no number"
+        assert np.isfinite(model.predict(rows)).all(), "a prediction is not a number"
+        assert not np.isnan(model.predict_scale(rows)).any(), "a scale is not a number"
         return
     if isinstance(model, (BayesianNetwork, JointDistribution)):
         _check_distribution(model)

@@ -37,7 +37,7 @@ WALKS = [["sun", "rain"], ["rain", "rain", "sun"], ["sun"], ["rain"]] * 5
 
 @cache
 def models():
-    """Every estimator that is no drop-in, fitted, by name."""
+    """Every estimator that is not a drop-in, fitted, by name."""
     from bayeskit.compat.hmmlearn import BaseHMM
 
     fitted = {}
@@ -78,7 +78,7 @@ def first_line(thing):
 
 
 def other_classes():
-    """Classes that are no estimators, errors or drop-ins: name, and their public methods and properties by name."""
+    """Classes that are not estimators, errors or drop-ins: name, and their public methods and properties by name."""
     for name in sorted(bk.__all__):
         kind = getattr(bk, name)
         if not isinstance(kind, type) or issubclass(kind, (BaseEstimator, Estimator, Exception)):

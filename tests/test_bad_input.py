@@ -50,13 +50,13 @@ LEARNING = {
     "an infinite number": (size(1.0, INF), Y[:2], r"'size' has inf in row 1\. Replace"),
     "a huge number": (size(1.0, 2.0, 1e200), Y[:3], r"'size' has 1e\+200 in row 2\. Replace"),
     "an infinite value": (sky("sun", INF), Y[:2], r"'sky', row 1: a value is infinite; replace"),
-    "a word for a number": (size(1.0, "much"), Y[:2], r"'size' has 'much' in row 1, which is no number"),
+    "a word for a number": (size(1.0, "much"), Y[:2], r"'size' has 'much' in row 1, which is not a number"),
     "a list in a cell": (sky("sun", ["rain", "hail"]), Y[:2], r"'sky' has \['rain', 'hail'\] in row 1"),
     "lists in all cells": (sky(["sun"], ["rain", "hail"]), Y[:2], r"'sky' has \['sun'\] in row 0"),
     "a mapping in a cell": (sky("sun", {"a": 1}), Y[:2], r"'sky' has \{'a': 1\} in row 1"),
     "a list in a record": ([{"sky": ["sun"], "size": 1.0}], ["a"], r"'sky' has \['sun'\] in row 0"),
     "an object in a cell": (sky("sun", object()), Y[:2], r"'sky'.*row 1"),
-    "half a surrogate pair": (sky("sun", "\ud800"), Y[:2], r"'sky', row 1: .* no text"),
+    "half a surrogate pair": (sky("sun", "\ud800"), Y[:2], r"'sky', row 1: .* is not text"),
     "complex numbers": (np.array([[1j, 2], [3, 4]]), [0, 1], r"Complex data not supported"),
     "a missing label": (
         X,
@@ -70,7 +70,7 @@ LEARNING = {
     "continuous labels": (X, [0.0, 1.0, 2.5, 1.0], r"continuous \(row 2 has 2\.5\).*cut the numbers"),
     "continuous Arrow labels": (X, pa.array([0.0, 1.0, 2.5, 1.0]), r"continuous \(row 2 has 2\.5\)"),
     "labels of two kinds": (X, ["a", 1, "a", "b"], r"all strings or all numbers"),
-    "lists for labels": (X, [["a"], ["b", "c"], ["a"], ["b"]], r"no single value"),
+    "lists for labels": (X, [["a"], ["b", "c"], ["a"], ["b"]], r"not single value"),
     "a table of labels": (X, [[0, 2]] * 4, r"y should be a 1d array, got an array of shape \(4, 2\).* row 0 sums to 2"),
     "a table of names": (X, np.array([["a", "b"]] * 4), r"y should be a 1d array, got an array of shape \(4, 2\)"),
     "negative class probabilities": (X, [[-0.5, 1.5]] * 4, r"row 0 has a class probability that is negative"),
@@ -186,7 +186,7 @@ def test_forgetting_more_than_was_learned_is_refused(model):
     for table, labels, message in refused:
         with pytest.raises(NotLearned, match=message + r".*nothing was changed"):
             model.forget(table, labels)
-    with pytest.raises(bk.BayesError, match="nothing"):
+    with pytest.raises(bk.BayesError, match="without data"):
         model.forget(X, Y)
     assert model.tally_.to_bytes() == before
 

@@ -31,6 +31,7 @@ from bayeskit.estimate.columns.moments import GaussianColumns, StudentColumns
 from bayeskit.estimate.mistake import LineDensities, Mistake, NormalDensities, line_mistake, table_mistake
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.nearest import did_you_mean
+from bayeskit.settings import is_integer
 from bayeskit.storage.files import read_bytes
 from bayeskit.tables import Grid, Readable, Sheet, Table
 from bayeskit.tolerance import OFF_ONE, SLACK
@@ -260,7 +261,7 @@ def decide(
 
 def _limited(losses: Floats, best: Ints, decisions: tuple[Any, ...], capacity: int, action: Any) -> tuple[Ints, Bools]:
     """Return the decisions with the action on at most ``capacity`` rows, and the mask of those rows."""
-    if not isinstance(capacity, (int, np.integer)) or isinstance(capacity, bool) or capacity < 0:
+    if not is_integer(capacity) or capacity < 0:
         raise BayesError(f"capacity={capacity!r}: give a whole number of rows, at least 0")
     if action is None and len(decisions) != 2:
         raise BayesError(f"capacity needs to know the action: action= is one of {list(decisions)}")
@@ -342,7 +343,7 @@ def read_costs(path: str | Path) -> Costs:
         text = read_bytes(path).decode("utf-8-sig")
         rows = [row for row in csv.reader(io.StringIO(text, newline="")) if any(cell.strip() for cell in row)]
     except (UnicodeDecodeError, csv.Error) as problem:
-        raise BadFile(f"{path} is no cost file: {problem}. It is a CSV file in UTF-8; save it so.") from None
+        raise BadFile(f"{path} is not a cost file: {problem}. It is a CSV file in UTF-8; save it so.") from None
     if len(rows) < 2 or len(rows[0]) < 2:
         raise BadFile(f"{path}: a cost file has a line of decisions, then a line for each class: 'class,ham,spam'")
     decisions = tuple(cell.strip() for cell in rows[0][1:])
@@ -353,7 +354,7 @@ def read_costs(path: str | Path) -> Costs:
         try:
             costs.append([float(cell) if cell.strip() else None for cell in row[1:]])
         except ValueError:
-            raise BadFile(f"{path}, line {number}: a cost is no number: {', '.join(row[1:])}") from None
+            raise BadFile(f"{path}, line {number}: a cost is not a number: {', '.join(row[1:])}") from None
         classes.append(row[0].strip())
     if len(set(classes)) < len(classes) or len(set(decisions)) < len(decisions):
         raise BadFile(f"{path}: a class or a decision is named twice")
@@ -422,7 +423,7 @@ def _find(label: Any, among: Sequence[Any], problem: str) -> int:
 
 def _no_classes(unknown: Sequence[Any], labels: Sequence[Any]) -> BayesError:
     known = f"(classes: {list(labels)}){did_you_mean(unknown[0], labels)}"
-    return BayesError(f"the costs name {unknown}, which are no classes {known}")
+    return BayesError(f"the costs name {unknown}, which are not classes {known}")
 
 
 def _filled(classes: tuple[Any, ...], decisions: tuple[Any, ...], matrix: Floats) -> Floats:
@@ -430,8 +431,8 @@ def _filled(classes: tuple[Any, ...], decisions: tuple[Any, ...], matrix: Floats
     for i, j in zip(*np.nonzero(np.isnan(matrix)), strict=True):
         if decisions[j] not in classes:
             raise BayesError(
-                f"the costs do not say what deciding {decisions[j]!r} costs for class {classes[i]!r}: it is no class, "
-                "so there is no telling"
+                f"the costs do not say what deciding {decisions[j]!r} costs for class {classes[i]!r}: it is not a "
+                "class, so its cost is unknown"
             )
         matrix[i, j] = float(decisions[j] != classes[i])
     return matrix

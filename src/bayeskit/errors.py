@@ -140,6 +140,11 @@ class BayesError(Message, ValueError):
         return cls(f"{what}, which cannot be imported ({missing})", hint=where)
 
     @classmethod
+    def forgets_all(cls, rows: str) -> Self:
+        """Return the error of forgetting everything that a model has learned."""
+        return cls(f"forgetting these {rows} would leave the model without data", hint="start a new model instead")
+
+    @classmethod
     def impossible(cls, row: int, when: str = "") -> Self:
         """Return the error of a row that has probability zero under every class."""
         return cls(

@@ -42,7 +42,7 @@ def save_model(
     from mlflow.models.utils import _save_example
 
     if not hasattr(model, "save") or not hasattr(model, "predict"):
-        raise BayesError(f"{type(model).__name__} is no model of rows that a file can hold")
+        raise BayesError(f"{type(model).__name__} is not a model of rows that a file can hold")
     where = Path(path)
     if where.exists() and any(where.iterdir()):
         raise BayesError(f"{where} is not empty: name a new folder")

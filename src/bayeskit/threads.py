@@ -12,9 +12,8 @@ import os
 from functools import cache
 from typing import Any
 
-import numpy as np
-
 from bayeskit.errors import BayesError
+from bayeskit.settings import is_integer
 
 __all__ = ["MOST_THREADS", "one_blas_thread", "thread_count"]
 
@@ -31,7 +30,7 @@ def thread_count(n_threads: Any) -> int:
     """Return the number of threads of a setting, all cores for None; raise an error for an invalid setting."""
     if n_threads is None:
         return _cores()
-    whole = isinstance(n_threads, (int, np.integer)) and not isinstance(n_threads, bool)
+    whole = is_integer(n_threads)
     if not whole or not 1 <= n_threads <= MOST_THREADS:
         raise BayesError(
             f"n_threads={n_threads!r}: give a whole number from 1 to {MOST_THREADS}, or None for all cores"

@@ -287,7 +287,7 @@ def test_beliefs_from_different_priors_are_not_merged(prior, other):
 def test_a_lone_outcome_is_no_list(prior, lone):
     with pytest.raises(BayesError, match="For a single one write"):
         prior.update(lone)
-    with pytest.raises(BayesError, match="no list of outcomes"):
+    with pytest.raises(BayesError, match="not a list of outcomes"):
         prior.sequence({"a": 1})
 
 
@@ -331,7 +331,7 @@ def test_likelihoods_of_a_die_are_those_of_its_outcomes():
 
 def test_likelihoods_of_what_is_no_distribution_are_refused():
     die, coin = DirichletCategorical({"a": 1, "b": 1}).update(["a"]), BetaBernoulli().update([True])
-    with pytest.raises(BayesError, match="no probabilities that sum to one"):
+    with pytest.raises(BayesError, match="not probabilities that sum to one"):
         die.log_likelihood([0.5, 0.6])
     with pytest.raises(BayesError, match="3 probabilities for 2 values"):
         die.log_likelihood([0.5, 0.3, 0.2])
@@ -350,7 +350,7 @@ def test_a_likelihood_is_asked_of_probabilities():
         die.log_likelihood({"a": 0.5, "b": 0.5})
     with pytest.raises(BayesError, match="'z' is none of its values"):
         die.log_likelihood({"a": 0.5, "b": 0.3, "c": 0.2, "z": 0})
-    with pytest.raises(BayesError, match="are no numbers"):
+    with pytest.raises(BayesError, match="are not numbers"):
         die.log_likelihood(["x", "y", "z"])
     with pytest.raises(BayesError, match="'z' is not among its values"):
         die.likelihood("z")

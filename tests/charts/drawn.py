@@ -27,7 +27,7 @@ def _title(spec):
 
 
 def check(chart, folder, name="chart"):
-    """The chart is small, is no HTML, and is rendered."""
+    """The chart is small, is not HTML, and is rendered."""
     spec = json.dumps(chart.to_dict())
     assert len(spec.encode()) < 100_000
     assert not set("<>&") & set(spec)

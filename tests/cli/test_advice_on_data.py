@@ -239,7 +239,7 @@ def test_rows_for_a_model_get_no_advice_on_types_or_roles_but_for_a_new_fit(baye
         assert "--role" not in told
     model = bk.NaiveBayes().fit({"x": [1.0, 2.0, 3.5]}, [0, 1, 1])
     for attempt in (model.predict, lambda rows: model.partial_fit(rows, [0])):
-        with pytest.raises(BayesError, match=r"'tall' in row 0, which is no number\. Mend or empty the cell\.$"):
+        with pytest.raises(BayesError, match=r"'tall' in row 0, which is not a number\. Correct or empty the cell\.$"):
             attempt({"x": ["tall"]})
 
 

@@ -101,7 +101,7 @@ def test_a_mistyped_address_is_told_without_its_password(folder, bayes, words, m
     [
         (["fit", "shop.duckdb", "-t", "play"], "which table of shop.duckdb? Give a query: --query 'SELECT * FROM …'"),
         (["fit", "days.csv", "--query", "SELECT 1", "-t", "play"], "--query asks a database"),
-        (["fit", "shop.duckdb", "--query", "DROP TABLE days", "-t", "play"], "is no SELECT"),
+        (["fit", "shop.duckdb", "--query", "DROP TABLE days", "-t", "play"], "is not a SELECT"),
         (["fit", "shop.duckdb", "--query", QUERY, "--decimal", ",", "-t", "play"], "cast them in --query"),
         (["fit", "shop.duckdb", "other.csv", "--query", QUERY, "-t", "play"], "name it alone"),
         (["export", "days.bayes"], "Missing option '--to'"),
@@ -119,7 +119,7 @@ def test_what_will_not_do_is_said(folder, bayes, words, told):
 def test_a_model_that_cannot_be_carried_says_why(folder, bayes):
     bk.AODE().fit(DAYS, "play").save(folder / "aode.bayes")
     said = bayes("export", "aode.bayes", "--to", "json", code=1).err
-    assert "AODE cannot be carried elsewhere: what it says of a row is no sum over columns" in said
+    assert "AODE cannot be carried elsewhere: what it says of a row is not a sum over columns" in said
 
 
 def test_an_exported_query_scores_the_table(folder, bayes):
@@ -152,7 +152,7 @@ def test_an_export_replaces_its_like_and_no_other_file(folder, bayes, words, out
     bayes(*words, "-o", output)
     assert (folder / output).read_bytes() == made
     (folder / "notes").write_text("of a year")
-    assert "notes is there already and is no file of this command" in bayes(*words, "-o", "notes", code=1).err
+    assert "notes is there already and is not a file of this command" in bayes(*words, "-o", "notes", code=1).err
     assert (folder / "notes").read_text() == "of a year"
     assert "days.bayes is a model" in bayes(*words, "-o", "days.bayes", code=1).err.replace(
         "is read by this command", "is a model"

@@ -61,7 +61,7 @@ def test_rank_puts_the_most_probable_rows_first(bayes, model):
 def test_costs_of_other_classes_are_told_with_their_file(bayes, model, here):
     (here / "odd.csv").write_text("class,Adelie,Emperor\nAdelie,0,1\nEmperor,1,0\n")
     told = bayes("predict", model, "birds.csv", "--costs", "odd.csv", code=1)
-    assert told.err.startswith("bayes: odd.csv: the costs name ['Emperor'], which are no classes")
+    assert told.err.startswith("bayes: odd.csv: the costs name ['Emperor'], which are not classes")
 
 
 def test_costs_need_not_name_every_pair(bayes, model, here):

@@ -48,4 +48,4 @@ def test_evaluation_fails_beyond_a_limit(bayes):
     failed = bayes("evaluate", "birds.bayes", "rest.csv", "--fail-if", "log_loss>0.0001", "--json", code=1)
     assert failed.err.strip() == "bayes: log_loss>0.0001"
     assert failed.json["evaluations"][0]["log_loss"] > 0.0001
-    assert "no limit such as" in bayes("evaluate", "birds.bayes", "rest.csv", "--fail-if", "luck > 3", code=2).err
+    assert "not a limit such as" in bayes("evaluate", "birds.bayes", "rest.csv", "--fail-if", "luck > 3", code=2).err

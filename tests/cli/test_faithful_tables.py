@@ -183,7 +183,7 @@ def test_unlabeled_rows_are_left_out_in_every_pass(bayes, here):
 def test_mixed_types_of_json_lines_are_an_error_with_a_hint_that_works(bayes, refused, here):
     lines = [{"x": i, "kind": "ab"[i % 2]} for i in range(6)] + [{"x": "many", "kind": "a"}]
     (here / "t.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    why = "line 7: column 'x' holds a string, but before it held a number. Mend the cell, make it null, or read the "
+    why = "line 7: column 'x' holds a string, but before it held a number. Correct the cell, make it null, or read the "
     refused(["fit", "t.jsonl", "-t", "kind"], 1, why + "column as text: --type x=string.")
     bayes("fit", "t.jsonl", "-t", "kind", "--type", "x=string", "-o", "m.bayes")
     assert sorted(bk.load("m.bayes").tally_.families["x"].values) == ["0", "1", "2", "3", "4", "5", "many"]

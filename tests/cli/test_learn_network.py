@@ -138,8 +138,12 @@ def test_an_interrupt_writes_the_best_network_so_far(bayes, lawn, monkeypatch, m
     ("words", "code", "said"),
     [
         (["lawn.png"], 2, "the name's ending says the format, one of .bif, .xml, .xmlbif, .net, .dsc, .bayes"),
-        (["lawn.bif", "--require", "rain"], 2, "--require 'rain' is no arc: write it as 'parent -> child'"),
-        (["lawn.bif", "--require", "rian -> wet"], 2, "--require 'rian -> wet' names 'rian', which is no column: did"),
+        (["lawn.bif", "--require", "rain"], 2, "--require 'rain' is not an arc: write it as 'parent -> child'"),
+        (
+            ["lawn.bif", "--require", "rian -> wet"],
+            2,
+            "--require 'rian -> wet' names 'rian', which is not a column: did",
+        ),
         (["lawn.bif", "--require", "wet -> rain", "--forbid", "wet -> rain"], 1, "forbidden by --forbid: drop one"),
         (["lawn.bif", "--tier", "wet", "--tier", "rain", "--require", "rain -> wet"], 1, "forbidden by --tier: drop"),
         (["lawn.bif", "--require", "wet -> rain", "--require", "rain -> wet"], 1, "run in a circle"),
@@ -180,7 +184,7 @@ def test_a_name_that_the_format_lacks_is_refused_before_the_search(bayes, lawn, 
     with monkeypatch.context() as patched:
         patched.setattr(kernels, "learn_structure", None)
         told = bayes("learn-network", "spaces.csv", "-o", "spaces.net", code=1)
-    assert "the node 'a b' is no name in this format" in told.err
+    assert "the node 'a b' is not a name in this format" in told.err
     bayes("learn-network", "spaces.csv", "-o", "spaces.bif")
     bayes("learn-network", "spaces.csv", "-o", "spaces.net", "--role", "a b=ignore")
 

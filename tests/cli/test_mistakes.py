@@ -20,11 +20,11 @@ MISTAKES = [
     (["fit", "birds.csv", "-t", "sex"], 1, "birds.csv: 11 of 344 rows have no label (lines 5, 10,"),
     (["fit", "birds.csv", "-t", "species", "-o", "no/such/place.bayes"], 1, "written: there is no such folder"),
     (["fit", "birds.csv", "-t", "species", "--prior", "odd"], 2, "'odd' is none of empirical, uniform, laplace"),
-    (["predict", "birds.csv", "birds.csv"], 1, "this is no bayeskit data"),
+    (["predict", "birds.csv", "birds.csv"], 1, "this is not bayeskit data"),
     (["predict", "no.bayes", "birds.csv"], 1, "there is no file 'no.bayes'"),
     (["merge", "no.bayes", "other.bayes", "-o", "x.bayes"], 1, "there is no file 'no.bayes'"),
     (["fit", "birds.csv"], 2, "--target: it is missing: name the column"),
-    (["fit", "birds.csv", "-t", "species", "--role", "year"], 2, "is no COLUMN="),
+    (["fit", "birds.csv", "-t", "species", "--role", "year"], 2, "is not a COLUMN="),
     (["fit", "birds.csv", "-t", "species", "--smoothing", "lots"], 2, "neither a number nor auto"),
     (["evaluate", "m.bayes", "birds.csv", "--folds", "1"], 2, "--folds"),
     (["merge", "a.bayes", "-o", "x.bayes"], 2, "two models at least"),
@@ -47,7 +47,7 @@ def test_mistakes_with_a_model_leave_it_as_it_was(bayes, model, here):
         (["learn", model, "bad.csv"], "bad.csv, line 174: column 'bill_length_mm' holds 'oak'"),
         (["forget", model, "bad.csv"], "bad.csv, line 174"),
         (["learn", model, "tennis.csv"], "there is no target column 'species' in tennis.csv"),
-        (["forget", model, "birds.csv"], "would leave nothing"),
+        (["forget", model, "birds.csv"], "would leave the model without data"),
         (
             ["explain", model, "birds.csv", "--row", "999"],
             "birds.csv has 344 rows, counted from 0: there is no row 999",
@@ -57,7 +57,7 @@ def test_mistakes_with_a_model_leave_it_as_it_was(bayes, model, here):
         (["predict", model, "birds.csv", "--keep", "age"], "birds.csv has no column 'age' to keep"),
         (["predict", model, "birds.csv", "-o", "said.odd"], "the name's ending says the format"),
         (["predict", model, "birds.csv", "--costs", "no.csv"], "there is no file 'no.csv'"),
-        (["predict", model, "birds.csv", "--costs", "tennis.csv"], "tennis.csv, line 2: a cost is no number"),
+        (["predict", model, "birds.csv", "--costs", "tennis.csv"], "tennis.csv, line 2: a cost is not a number"),
         (["rank", model, "birds.csv", "--class", "Emperor"], "there is no class 'Emperor' (there are: 'Adelie', "),
         (["predict", model, "tennis.csv"], "tennis.csv: columns island, "),
     ):
@@ -78,7 +78,9 @@ def test_an_output_never_replaces_data_or_what_is_read(bayes, model, here):
     (here / "costs.csv").write_text("decision,Adelie,Chinstrap,Gentoo\nAdelie,0,1,1\n")
     for name in ("birds.csv", "link.csv", "./birds.csv", here / "birds.csv"):
         told = bayes("fit", "birds.csv", "-t", "species", "-o", name, code=1).err
-        assert f"{name} is there already and is no model: nothing is written over it. Name another file with -o" in told
+        assert (
+            f"{name} is there already and is not a model: nothing is written over it. Name another file with -o" in told
+        )
     parquet.write_table(csv.read_csv(here / "rest.csv"), here / "rest.parquet")
     for words in (
         ["fit", "birds.csv", "-t", "species", "--text", "island", "-o", "birds.csv"],

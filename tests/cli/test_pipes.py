@@ -128,12 +128,12 @@ def test_lines_of_a_pipe_are_documents(bayes, here, pipe):
 
 
 MODELS = {
-    "loop": "is a link that leads back to itself: mend the link, or name the file itself",
-    "dangling": "is a link to nowhere, where nothing is: mend the link, or name the file itself",
+    "loop": "is a link that leads back to itself: correct the link, or name the file itself",
+    "dangling": "is a link to nowhere, where nothing is: correct the link, or name the file itself",
     "folder": "is a folder: name a file in it",
     "socket": "is a socket, which cannot be read as a file: name a file or a pipe",
-    "/dev/zero": "this is no bayeskit data",
-    "/dev/null": "this is no bayeskit data",
+    "/dev/zero": "this is not bayeskit data",
+    "/dev/null": "this is not bayeskit data",
     "~nobody-of-that-name/m.bayes": "there is no file",
     "birds.csv/m.bayes": "there is no file",
     "m" * 300: "there is no file",
@@ -143,7 +143,7 @@ MODELS = {
 
 @pytest.fixture
 def odd(here, model):
-    """A folder with links, a socket and other things that are no files."""
+    """A folder with links, a socket and other things that are not files."""
     (here / "loop").symlink_to("loop")
     (here / "dangling").symlink_to("nowhere")
     (here / "folder").mkdir()
@@ -186,7 +186,7 @@ def test_networks_and_costs_that_cannot_be_read_are_told(bayes, odd, model, pipe
         with pytest.raises(BayesError, match=name):
             bk.read_costs(name)
     (odd / "bad.csv").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(BayesError, match=r"bad\.csv is no cost file"):
+    with pytest.raises(BayesError, match=r"bad\.csv is not a cost file"):
         bk.read_costs("bad.csv")
     costs = b"class,Adelie,Chinstrap,Gentoo\nAdelie,0,1,1\nChinstrap,1,0,1\nGentoo,1,1,0\n"
     assert "decision" in bayes("predict", model, "half.csv", "--costs", pipe(costs, "costs")).out

@@ -45,7 +45,7 @@ def test_lines_of_words_with_tags_are_learned(bayes, here):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["fit", "tennis.csv", "--tags"], 1, "which is no word/TAG"),
+        (["fit", "tennis.csv", "--tags"], 1, "which is not a word/TAG"),
         (["fit", "train.conllu", "--tags", "-t", "x"], 2, "does not go with --tags"),
         (["fit", "tennis.csv", "-t", "play", "--own-states", "3"], 2, "add --tags"),
     ],

@@ -134,7 +134,7 @@ MISTAKES = [
     ("fit", f"none{DATA}", "-t", TARGET),
     ("fit", DATA, "-t", f"no{TARGET}"),
     ("fit", DATA, "-t", TARGET, "-m", EVIL),
-    ("fit", DATA, "-t", TARGET, "-o", "-"),  # a model is no text for a terminal
+    ("fit", DATA, "-t", TARGET, "-o", "-"),  # a model is not text for a terminal
     ("fit", DATA, "-t", TARGET, f"--{EVIL}"),
     (EVIL,),
     ("predict", DATA, DATA),

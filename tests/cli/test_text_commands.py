@@ -165,7 +165,7 @@ def test_evaluate_scores_documents_by_leave_one_out_folds_and_as_new_ones(bayes,
 
     bayes("fit", "weather", "--recipe", "nbsvm", "-o", "w.bayes")
     assert "--folds 10, or --held-out" in bayes("evaluate", "w.bayes", "weather", code=1).err
-    assert "are no probabilities" not in bayes("evaluate", "w.bayes", "weather", "--folds", "2").out
+    assert "are not probabilities" not in bayes("evaluate", "w.bayes", "weather", "--folds", "2").out
     assert "1.0" in str(
         bayes("evaluate", "w.bayes", "weather", "--held-out", "--json").json["evaluations"][0]["accuracy"]
     )
@@ -246,7 +246,7 @@ MISTAKES = [
     (["fit", "weather", "--characters", "auto", "--recipe", "fast"], 2, "is for recipes"),
     (["fit", "weather", "--ngrams", "2-1"], 2, "--ngrams 2-1: give the shortest, from 1 on"),
     (["fit", "weather", "--hash-bits", "99"], 2, "--hash-bits 99: give a whole number"),
-    (["fit", "weather", "--pattern", "(", "--recipe", "multinomial"], 2, "no regular expression"),
+    (["fit", "weather", "--pattern", "(", "--recipe", "multinomial"], 2, "not a regular expression"),
     (["fit", "weather/good"], 1, "has no sub-folders"),
     (["fit", "lonely"], 1, "holds no file"),
     (["fit", "weather", "--smoothing", "lots"], 2, "neither a number nor auto"),

@@ -107,7 +107,7 @@ def test_a_few_texts_among_numbers_are_counted_and_named(tmp_path):
 def test_many_kinds_of_text_among_numbers_are_mended_by_hand():
     (advice,), _ = told({"dose": [f"<{i}" if i < 8 else str(i) for i in range(300)]})
     assert "text in some cells ('<0', '<1', '<2', …)" in advice
-    assert "mend or empty these cells" in advice
+    assert "correct or empty these cells" in advice
 
 
 def test_decimal_commas_are_named():
@@ -224,10 +224,10 @@ def test_written_numbers_give_the_model_of_the_numbers_also_from_files_and_after
 def test_a_cell_that_writes_no_number_is_named_and_an_empty_one_is_missing():
     model = bk.NaiveBayes(roles={"price": "number"}).fit({"price": ["$1", "$2", " ", "4 €"]}, ["a", "a", "b", "b"])
     assert model.table("price")["mean"] == [1.5, 4.0]
-    with pytest.raises(bk.errors.SchemaMismatch, match="column 'price' has 'cheap' in row 1, which writes no number"):
+    with pytest.raises(bk.errors.SchemaMismatch, match="column 'price' has 'cheap' in row 1, which is not a number"):
         model.predict({"price": ["$1", "cheap"]})
     with pytest.raises(
-        bk.errors.SchemaMismatch, match=r"has '\$1' in row 0, which is no number.*roles=\{'price': \"number\"\}"
+        bk.errors.SchemaMismatch, match=r"has '\$1' in row 0, which is not a number.*roles=\{'price': \"number\"\}"
     ):
         bk.NaiveBayes(roles={"price": "numeric"}).fit({"price": ["$1", "$2"]}, ["a", "b"])
 

@@ -114,10 +114,10 @@ def test_a_column_of_dates_may_be_absent_or_stand_by_position():
 
 def test_what_is_no_date_is_named():
     model = bk.NaiveBayes(roles=ROLES).fit({"when": MOMENTS, "sky": SKY}, Y)
-    with pytest.raises(SchemaMismatch, match=r"column 'when' has 'tomorrow' in row 1, which is no date") as told:
+    with pytest.raises(SchemaMismatch, match=r"column 'when' has 'tomorrow' in row 1, which is not a date") as told:
         model.predict({"when": ["2024-05-01", "tomorrow"], "sky": ["sun", "sun"]})
-    assert told.value.hint == "Mend or empty the cell."
-    with pytest.raises(SchemaMismatch, match=r"column 'when' has 5 in row 0, which is no date"):
+    assert told.value.hint == "Correct or empty the cell."
+    with pytest.raises(SchemaMismatch, match=r"column 'when' has 5 in row 0, which is not a date"):
         model.predict({"when": [5], "sky": ["sun"]})
     with pytest.raises(bk.BayesError, match="it takes some of year, month, day, weekday, hour, each once"):
         bk.Date("month", "week")

@@ -103,7 +103,7 @@ def test_later_parts_are_read_by_what_the_first_fit_found():
     part.loc[1, "size"] = "huge"
     before = model.tally_
     for call in (lambda: model.predict(part), lambda: model.partial_fit(part, ["yes", "no"])):
-        with pytest.raises(SchemaMismatch, match=r"column 'size' has 'huge' in row 1, which is no number") as told:
+        with pytest.raises(SchemaMismatch, match=r"column 'size' has 'huge' in row 1, which is not a number") as told:
             call()
         assert "column 'size' has 'huge' in row 1" in str(told.value)
     with pytest.raises(SchemaMismatch, match=r"column 'sky' holds the int 1.*in training it held the str 'a'"):

@@ -1,4 +1,4 @@
-"""Sequences in every form are the same positions, and what is no sequence is refused with its place."""
+"""Sequences in every form are the same positions, and what is not a sequence is refused with its place."""
 
 import numpy as np
 import pandas as pd

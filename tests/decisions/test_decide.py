@@ -122,7 +122,7 @@ def test_a_file_that_holds_no_costs_is_refused(tmp_path, text):
         ([[np.nan, 1.0]], {}, "row 0"),
         ([["a", "b"]], {}, "no numbers"),
         ([[0.5, 0.5]], {"costs": [[0, 1]]}, r"shape \(1, 2\)"),
-        ([[0.5, 0.5]], {"costs": {"x": {0: 1}}}, "no classes"),
+        ([[0.5, 0.5]], {"costs": {"x": {0: 1}}}, "not classes"),
         ([[0.5, 0.5]], {"costs": {0: {"wait": 1}}}, "do not say"),
         ([[0.5, 0.5]], {"costs": [[0, np.inf], [1, 0]]}, "infinite"),
         ([[0.5, 0.5]], {"reject_cost": -1}, "reject_cost"),
@@ -162,5 +162,5 @@ def test_a_cost_sensitive_classifier_abstains_with_its_own_word():
     said = model.predict(X)
     assert 0 < (said == "ask").sum() < 40
     assert (said[said != "ask"] == names[said != "ask"]).mean() > 0.97
-    with pytest.raises(bk.BayesError, match="no classes"):
+    with pytest.raises(bk.BayesError, match="not classes"):
         bk.CostSensitive(costs={"rose": {"setosa": 1}}).fit(X, names)

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::bayeskit.Adv
 YEAR_10000 = 2_932_897  # days from 1970
 BEYOND_YEARS = "column 'cell' has an infinite date, or one outside the years 1 to 9999"
 REFUSED = {
-    "bytes": (pa.array([b"\xff", b"\xfe", b"ab", None], pa.binary()), "categorical", "is no text in UTF-8"),
+    "bytes": (pa.array([b"\xff", b"\xfe", b"ab", None], pa.binary()), "categorical", "is not text in UTF-8"),
     "date": (pa.array([-719_163, 1, 2, None], pa.date32()), "categorical", BEYOND_YEARS),
     "late date": (pa.array([0, 1, None, YEAR_10000], pa.date32()), "categorical", BEYOND_YEARS),
     "date as number": (pa.array([-719_163, 1, 2, None], pa.date32()), "numeric", BEYOND_YEARS),
@@ -106,7 +106,7 @@ def test_a_date_is_the_same_in_every_unit(unit, role):
     days = np.array(["2001-01-01", "NaT", "1999-01-01", "2001-01-01"], "M8[D]")
     labels = ["a", "b", "a", "b"]
     if role == "categorical" and unit in "YD":
-        pytest.skip("a day is no moment")
+        pytest.skip("a day is not a moment")
     model = bk.NaiveBayes(numeric="gaussian", roles={"cell": role})
     expected = bk.models.base.clone(model).fit({"cell": days.astype("M8[us]")}, labels).tally_
     assert agree(model.fit({"cell": days.astype(f"M8[{unit}]")}, labels).tally_, expected)

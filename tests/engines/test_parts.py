@@ -85,7 +85,7 @@ def test_a_column_holds_the_weights(tmp_path, source):
     [
         ([1, None, 1, 1, 1], "row 1 has no weight"),
         ([1, -1, 1, 1, 1], "has weight -1"),
-        (["a", "b", "c", "d", "e"], "is no number"),
+        (["a", "b", "c", "d", "e"], "is not a number"),
         ([1.0, float("inf"), 1.0, 1.0, 1.0], "has weight inf"),
     ],
 )

@@ -74,12 +74,12 @@ def test_given_class_shares_are_no_dirichlet():
 @pytest.mark.parametrize("smoothing", [0, "auto", bk.MLE(), bk.MEstimate(3, "marginal")])
 def test_what_is_no_prior_is_refused(smoothing):
     model = bk.NaiveBayes(smoothing=smoothing).fit(TABLE, LABELS)
-    with pytest.raises(bk.BayesError, match=r"is no prior over tables.*pass smoothing=1\.0"):
+    with pytest.raises(bk.BayesError, match=r"is not a prior over tables.*pass smoothing=1\.0"):
         model.log_marginal_likelihood()
 
 
 def test_back_off_numbers_and_gaps_are_refused():
-    with pytest.raises(bk.BayesError, match="'back-off' is no prior"):
+    with pytest.raises(bk.BayesError, match="'back-off' is not a prior"):
         bk.TAN().fit(TABLE, LABELS).log_marginal_likelihood()
     with pytest.raises(bk.BayesError, match=r"column 'x' is gaussian.*histogram"):
         bk.NaiveBayes().fit({"x": [1.5, 2.0, 3.0, 4.0]}, [0, 0, 1, 1]).log_marginal_likelihood()
@@ -88,7 +88,7 @@ def test_back_off_numbers_and_gaps_are_refused():
         bk.TAN(smoothing=1, parents={"b": "a"}).fit(gaps, LABELS).log_marginal_likelihood()
     with pytest.raises(bk.BayesError, match="some rows have missing cells"):
         bk.FullJointBayes(smoothing=1).fit(gaps, LABELS).log_marginal_likelihood()
-    with pytest.raises(bk.BayesError, match=r"smoothing=MLE\(\) is no prior"):
+    with pytest.raises(bk.BayesError, match=r"smoothing=MLE\(\) is not a prior"):
         bk.NaiveBayes(prior=bk.MLE()).fit(TABLE, LABELS).log_marginal_likelihood()
 
 

@@ -229,7 +229,7 @@ def test_classes_of_one_row_and_fewer_rows_than_folds_have_an_answer():
     ("arguments", "settings", "why"),
     [
         ((["naiv"], BIRDS, "species"), {}, "did you mean naive"),
-        ((["naive", "naive"], BIRDS, "species"), {}, "there twice"),
+        ((["naive", "naive"], BIRDS, "species"), {}, "appears twice"),
         (({}, BIRDS, "species"), {}, "models are classifiers"),
         ((["naive"], {}), {}, "no data set"),
         ((["naive"], BIRDS), {}, "classes of the rows"),

@@ -84,8 +84,8 @@ def test_a_class_that_the_first_rows_do_not_show_is_wrong_and_not_an_error():
         ({"sizes": [0]}, "sizes reach"),
         ({"sizes": [10**6]}, "training rows"),
         ({"sizes": []}, "nowhere"),
-        ({"sizes": [2.5]}, "2.5 is no whole number"),
-        ({"sizes": "ab"}, "'a' is no whole number"),
+        ({"sizes": [2.5]}, "2.5 is not a whole number"),
+        ({"sizes": "ab"}, "'a' is not a whole number"),
         ({"repeats": 0}, "repeats=0"),
     ],
 )

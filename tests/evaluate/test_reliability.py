@@ -153,10 +153,10 @@ def test_the_same_by_rows_of_weight_two_and_rows_held_out():
     weighed = bk.NaiveBayes().fit(X, y, sample_weight=[2.0] * 6).leave_one_out(X, y, sample_weight=[2.0] * 6)
     assert weighed.weights.tolist() == [2.0] * 6
     assert weighed.reliability().rows.sum() == 12
-    from bayeskit.evaluate.cross_validation import evaluate_held_out
+    from bayeskit.evaluate.cross_validation import evaluate_test_set
 
     model = bk.NaiveBayes().fit(X, y)
-    assert evaluate_held_out(model, bk.open_source(X, y)).truth.tolist() == [0, 0, 1, 0, 1, 1]
+    assert evaluate_test_set(model, bk.open_source(X, y)).truth.tolist() == [0, 0, 1, 0, 1, 1]
 
 
 def test_rows_without_a_probability_are_left_out():
@@ -167,7 +167,7 @@ def test_rows_without_a_probability_are_left_out():
     ("arguments", "why"),
     [
         (([0.5], [True, False]), "do not fit"),
-        (([1.5, 0.2], [True, False]), "^1.5 is no probability"),
+        (([1.5, 0.2], [True, False]), "^1.5 is not a probability"),
         (([0.5, 0.2], ["yes", "no"]), "row 0 is 'yes', which is neither true nor false"),
         (([0.5, 0.2], [2, 0]), "row 0 is 2, which is neither"),
         (([], []), "no rows"),

@@ -229,7 +229,7 @@ def test_what_is_no_product_has_no_work():
     others = bk.AODE(weights="log-linear"), bk.NBTree(), bk.GaussianBayes(), bk.TextClassifier("complement")
     for model in others:
         assert not hasattr(model, "work")
-    with pytest.raises(AttributeError, match="NBTree has no work: it is no product of one factor for each column"):
+    with pytest.raises(AttributeError, match="NBTree has no work: it is not a product of one factor for each column"):
         bk.NBTree().work(DAY)
     with pytest.raises(AttributeError, match=r"scores of this recipe are not the probability of a document"):
         bk.TextClassifier("complement").work("a")

@@ -98,7 +98,7 @@ def test_a_name_in_which_spark_would_put_a_variable_is_refused():
 @pytest.mark.parametrize("name", ["", "a\x00b"])
 def test_a_name_that_no_database_can_hold_is_refused(name):
     model = bk.NaiveBayes().fit({"x": ["a", "b"]}, [0, 1])
-    with pytest.raises(bk.BayesError, match="is no name that a database can hold"):
+    with pytest.raises(bk.BayesError, match="is not a name that a database can hold"):
         model.to_sql("t", keys="key", columns={"x": name})
 
 
@@ -203,7 +203,7 @@ def test_a_table_may_be_named_like_a_step_of_the_query(database, name):
 
 @pytest.mark.parametrize("n", [2, 200], ids=["told apart by CASE", "looked up"])
 def test_a_double_is_not_taken_for_a_whole_number_that_it_cannot_hold(database, n):
-    """2^53 + 1 is no double: a database that compares as doubles would take 2^53 for it."""
+    """2^53 + 1 is not a double: a database that compares as doubles would take 2^53 for it."""
     if database.dialect == "spark":
         pytest.skip("asked of the others: Spark's queries take seconds")
     learned = pa.table({"number": pa.array([2**53 + 1 + i % n for i in range(3 * n)], pa.int64())})

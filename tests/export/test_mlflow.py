@@ -51,5 +51,5 @@ def test_a_full_folder_and_other_objects_are_refused(tmp_path):
     (tmp_path / "note.txt").write_text("kept")
     with pytest.raises(bk.BayesError, match="not empty"):
         bayeskit.mlflow.save_model(bk.NaiveBayes().fit(BIRDS, "species"), tmp_path)
-    with pytest.raises(bk.BayesError, match="no model of rows"):
+    with pytest.raises(bk.BayesError, match="not a model of rows"):
         bayeskit.mlflow.save_model(bk.Tokenizer(), tmp_path / "new")

@@ -126,7 +126,7 @@ BAD: dict[str, tuple[str, Callable[[Any], object]]] = {
     "no intervals": ("intervals", lambda k: k.frequency_cuts([X], [0], 1e-9, 1)),
     "intervals of another column": ("intervals", lambda k: k.frequency_cuts([X], [2, 2], 1e-9, 1)),
     "a tolerance of all rows": ("tolerance", lambda k: k.frequency_cuts([X], [2], 1.0, 1)),
-    "weights that are no numbers": ("weights", lambda k: k.mdl_cuts([X], 0 * ONE, 1, X * np.inf, 1)),
+    "weights that are not numbers": ("weights", lambda k: k.mdl_cuts([X], 0 * ONE, 1, X * np.inf, 1)),
     "more threads than any machine has": ("n_threads", lambda k: k.normalize(np.zeros((300, 2)), 2**40)),
     "no members": (
         "no members",

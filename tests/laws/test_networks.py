@@ -25,7 +25,7 @@ NEVER_SEEN = {"sky": "snow", "flag": None, "size": None, "year": 1999}
 
 
 def network_scores(model, rows):
-    """ln P(cells, class) by the network; a value that it does not know is no evidence."""
+    """ln P(cells, class) by the network; a value that it does not know is not evidence."""
     network, target = model.to_network(), model.schema_.target.name
     columns = {name: rows[name].to_pylist() for name in rows.column_names if name in network.nodes}
     for name in columns:

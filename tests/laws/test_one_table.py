@@ -17,7 +17,7 @@ import pytest
 from pyarrow import csv
 
 import bayeskit as bk
-from bayeskit.evaluate.cross_validation import cross_validate, evaluate_held_out
+from bayeskit.evaluate.cross_validation import cross_validate, evaluate_test_set
 from bayeskit.evaluate.learning_curve import generative_vs_discriminative, learning_curve, vocabulary_curve
 from bayeskit.evaluate.metrics import averages
 from bayeskit.tables import Table
@@ -178,7 +178,7 @@ ELSEWHERE = {
 }  # fmt: skip
 FUNCTIONS = {
     "cross_validate", "learning_curve", "compare",
-    "vocabulary_curve", "generative_vs_discriminative", "evaluate_held_out", "evaluate_rows", "evaluate_predictions",
+    "vocabulary_curve", "generative_vs_discriminative", "evaluate_test_set", "evaluate_rows", "evaluate_predictions",
     "open_source",
     "learn_network", "structure_score", "arc_strengths", "fit_tables", "pc",  # rows of values: tests/network
     "from_bytes", "write_whole",  # bytes, no table
@@ -208,7 +208,7 @@ INSIDE = (
     "serve",
     "topics",
 )
-"""Packages whose functions are no public way in; their public names are in ``bayeskit.__all__``."""
+"""Packages whose functions are not a public way in; their public names are in ``bayeskit.__all__``."""
 
 
 def takes_a_table(function):
@@ -335,7 +335,7 @@ def test_an_evaluation_is_the_same_in_every_form(columns, tmp_path):
 
 def test_held_out_rows_are_scored_the_same_in_every_form(tmp_path):
     model = bk.NaiveBayes().fit({**MIXED, "kind": LABELS}, "kind")
-    assert agree(lambda X, y: evaluate_held_out(model, bk.open_source(X, y)).counts, MIXED, LABELS, tmp_path) == {}
+    assert agree(lambda X, y: evaluate_test_set(model, bk.open_source(X, y)).counts, MIXED, LABELS, tmp_path) == {}
 
 
 def test_numbers_are_predicted_the_same_in_every_form(tmp_path):

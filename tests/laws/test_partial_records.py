@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 import bayeskit as bk
 from bayeskit.errors import BayesWarning, SchemaMismatch
-from bayeskit.evaluate.cross_validation import evaluate_held_out
+from bayeskit.evaluate.cross_validation import evaluate_test_set
 
 N = 60
 TABLE = {
@@ -97,7 +97,7 @@ def test_a_table_that_lacks_columns_is_told_once(fitted, tmp_path):
     assert np.array_equal(answers, model.predict_proba({**TABLE, "sky": [None] * N}))
     labeled = bk.open_source({"size": TABLE["size"], "kind": LABELS}, "kind")
     with pytest.warns(BayesWarning, match="taken as missing"):
-        assert evaluate_held_out(model, labeled).n_rows == N
+        assert evaluate_test_set(model, labeled).n_rows == N
     with pytest.warns(BayesWarning, match="taken as missing"):
         model.score({"size": TABLE["size"]}, LABELS)
 

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 import bayeskit as bk
 from bayeskit.errors import BayesWarning, Unlabeled
-from bayeskit.evaluate.cross_validation import evaluate_held_out
+from bayeskit.evaluate.cross_validation import evaluate_test_set
 
 ROWS = 60
 LABELS = np.array(["yes", "no", "no", None, "yes"] * (ROWS // 5), dtype=object)
@@ -115,7 +115,7 @@ def test_learning_forgetting_and_leaving_out_treat_such_a_row_alike():
         costly = bk.cross_validate(bk.CostSensitive(model), TABLE, LABELS, folds=3)
     assert costly.accuracy == folded.accuracy
     with pytest.warns(BayesWarning, match="left out"):
-        held = evaluate_held_out(model, bk.open_source(TABLE, LABELS))
+        held = evaluate_test_set(model, bk.open_source(TABLE, LABELS))
     assert held.n_rows == len(KNOWN)
 
 

@@ -225,5 +225,7 @@ def test_a_variance_of_its_own_in_each_class_has_no_logistic_form():
 
 def test_densities_that_are_not_linear_in_log_odds_have_no_logistic_form():
     model = bk.NaiveBayes(numeric="kernel").fit({"x": [1.0, 2.0, 4.0, 8.0]}, ["a", "a", "b", "b"])
-    with pytest.raises(bk.BayesError, match=r"column 'x' is kernel: its log odds bend: restrict it"):
+    with pytest.raises(
+        bk.BayesError, match=r"column 'x' is kernel: its log odds are not linear: leave it out by restrict"
+    ):
         model.to_logistic()

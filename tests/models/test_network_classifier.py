@@ -217,7 +217,7 @@ def test_the_marginal_likelihood_is_a_product_over_families():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"edges": [("a", "nothing")]}, "no column"),
+        ({"edges": [("a", "nothing")]}, "not a column"),
         ({"edges": [("a", "b"), ("b", "y"), ("y", "a")]}, "circle"),
         ({"edges": ["a -> b"]}, "an arc is"),
         ({"class_arcs": "none"}, "class_arcs"),
@@ -240,7 +240,7 @@ def test_the_one_name_that_is_no_column_is_the_class_where_labels_have_no_name()
     model = bk.NetworkClassifier(MIDDLE, smoothing=1.0).fit(frame.drop(columns="y"), frame["y"].to_numpy())
     assert np.array_equal(model.predict_proba(frame), fitted(MIDDLE).predict_proba(frame))
     assert ("class", "c") in model.edges_
-    with pytest.raises(SchemaMismatch, match="no column"):
+    with pytest.raises(SchemaMismatch, match="not a column"):
         bk.NetworkClassifier([("a", "y"), ("aa", "b")]).fit(frame.drop(columns="y"), frame["y"].to_numpy())
 
 

@@ -84,14 +84,14 @@ def test_rows_that_do_not_sum_to_one_are_said_once(networks_folder):
         ("wet | rain", "wet | rian", (10, 21), "did you mean rain"),
         ("(yes) 0.1", "(maybe) 0.1", (11, 4), "'rain' has no state 'maybe'"),
         ("0.9, 0.1, 0.0;", "0.9, 0.1;", (12, 3), "3 numbers belong here, and there are 2"),
-        ("0.9, 0.1, 0.0;", "0.9, zero, 0.0;", (12, 13), "'zero' is no number"),
-        ("0.9, 0.1, 0.0;", "0.9, nan, 0.0;", (12, 13), "'nan' is no number"),
+        ("0.9, 0.1, 0.0;", "0.9, zero, 0.0;", (12, 13), "'zero' is not a number"),
+        ("0.9, 0.1, 0.0;", "0.9, nan, 0.0;", (12, 13), "'nan' is not a number"),
         ("0.9, 0.1, 0.0;", "0.9, 0.1, 0.0", (13, 1), "';' is expected here"),
         ("  (no) 0.9, 0.1, 0.0;\n", "", (12, 1), "lack the row (no)"),
-        ("(no)", "(yes)", (12, 3), "this row is there twice"),
+        ("(no)", "(yes)", (12, 3), "this row appears twice"),
         ("(no)", "(no, no)", (12, 3), "1 states belong here"),
         ('"very wet"', '"very wet', (7, 30), "quote or comment is never closed"),
-        ("variable wet", "variable rain", (6, 10), "there twice"),
+        ("variable wet", "variable rain", (6, 10), "appears twice"),
     ],
 )
 def test_a_malformed_file_is_refused_with_line_and_column(old, new, place, what):
@@ -104,7 +104,7 @@ def test_a_malformed_file_is_refused_with_line_and_column(old, new, place, what)
 
 def test_files_that_are_no_networks(tmp_path):
     for content, what in (
-        (b"", "no variable"), (b"\xff\xfe\x00", "no text in UTF-8"),
+        (b"", "no variable"), (b"\xff\xfe\x00", "not text in UTF-8"),
         (b"variable a { type discrete [ 1 ] { x }; }", "no probability"),
         (RAIN.replace("0.2, 0.8", "0.2, 0.7").encode(), "sums to 0.9"),
     ):  # fmt: skip

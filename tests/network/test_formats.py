@@ -100,12 +100,12 @@ def test_entities_are_refused():
         (parse_net, "(wet | rain)", "(wet | snow)", "no variable 'snow'"),
         (parse_net, "node wet", "utility wet", "'utility' is not read"),
         (parse_net, "potential (rain)", '"potential (rain)', "never closed"),
-        (parse_dsc, "(1): 0.1", "(2): 0.1", "no state of a parent"),
+        (parse_dsc, "(1): 0.1", "(2): 0.1", "not a state of a parent"),
         (parse_dsc, "(1): 0.1, 0.9;", "", "lacks its row 2"),
         (parse_dsc, "discrete [ 2 ]", "discrete [ 3 ]", "needs a type"),
         (parse_xmlbif, "<FOR>wet</FOR>", "", "needs one FOR, not 0"),
-        (parse_xmlbif, "0.2 0.8", "0.2 x", "'x' is no number"),
-        (parse_xmlbif, "</BIF>", "", "no XML"),
+        (parse_xmlbif, "0.2 0.8", "0.2 x", "'x' is not a number"),
+        (parse_xmlbif, "</BIF>", "", "not XML"),
     ],
 )
 def test_errors_say_what_is_wrong(parse, old, new, message):
@@ -122,7 +122,7 @@ def test_a_small_file_cannot_declare_a_huge_table():
 
 def test_names_that_a_format_cannot_hold_are_refused(tmp_path):
     network = BayesianNetwork([], {"two words": 0.5})
-    with pytest.raises(BayesError, match="'two words' is no name"):
+    with pytest.raises(BayesError, match="'two words' is not a name"):
         write_network(network, tmp_path / "a.net")
     with pytest.raises(BayesError, match="no known format"):
         write_network(network, tmp_path / "a.txt")

@@ -124,7 +124,7 @@ def test_a_table_must_sum_to_one_and_nearly_so_is_said():
     assert joint.probability("P(a = 0 or a = 1)") == pytest.approx(1)
     for bad, what in (
         ([0.5, 0.4], r"sums to 0\.9, not to one"), ([1.5, -0.5], "row 1 has the probability -0.5, which is negative"),
-        ([0.5, None], "row 1 .* no number"), ([0.5, float("inf")], "infinite|too large"), ([0.0, 0.0], "sums to 0"),
+        ([0.5, None], "row 1 .* not a number"), ([0.5, float("inf")], "infinite|too large"), ([0.0, 0.0], "sums to 0"),
     ):  # fmt: skip
         with pytest.raises(BayesError, match=what):
             bk.JointDistribution.from_table({"a": [0, 1], "probability": bad})

@@ -239,7 +239,7 @@ def test_order_comparisons_need_numbers_and_say_so():
     with pytest.raises(QueryError, match="> needs a column of numbers, and 'size' has the values m, s"):
         joint.probability("P(size > 3)")
     assert joint.probability("P(n >= 2.5)") == joint.probability("P(n > 1)") == joint.probability("P(n < 2)") == 0.5
-    with pytest.raises(QueryError, match="'size' alone is no statement"):
+    with pytest.raises(QueryError, match="'size' alone is not a statement"):
         joint.probability("P(size)")
 
 

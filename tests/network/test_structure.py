@@ -239,7 +239,7 @@ def test_constant_columns_and_few_rows_are_answered():
         ({"score": "bde"}, "score='bde' is not one of 'bdeu'"),
         ({"search": "ordr"}, "did you mean order"),
         ({"max_parents": 9}, "max_parents=9: give a whole number from 0 to 7"),
-        ({"required": [("x0", "x9")]}, "'x9', which is no column"),
+        ({"required": [("x0", "x9")]}, "'x9', which is not a column"),
         ({"required": [("x0", "x1"), ("x1", "x0")]}, "run in a circle"),
         ({"required": [("x0", "x1")], "forbidden": [("x0", "x1")]}, "required, and forbidden by forbidden="),
         ({"required": [("x1", "x0")], "tiers": [["x0"], ["x1"]]}, "required, and forbidden by tiers="),

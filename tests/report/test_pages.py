@@ -346,7 +346,7 @@ def test_a_page_allows_its_own_script_alone():
 @pytest.mark.parametrize(
     ("model", "reason"),
     [
-        (bk.AODE(), "no sum over columns"),
+        (bk.AODE(), "not a sum over columns"),
         (bk.NaiveBayes(roles={"many": bk.Text(bk.Tokenizer(r"[a-z]+"))}), "named patterns"),
     ],
 )

@@ -71,14 +71,14 @@ def test_numbers_that_are_missing_infinite_or_constant() -> None:
     assert constant.log_likelihood([[3.0, 8.0]])[0] == pytest.approx(0.0)
     two = HiddenMarkovModel(2, variance_weight=0, n_starts=1).fit([[1.0, 1.0, 1.0, 9.0, 9.0, 9.0] * 3])
     assert (np.array(two.table("x0")["variance"]) > 0).all()
-    with pytest.raises(BayesError, match="no count"):
+    with pytest.raises(BayesError, match="not a count"):
         HiddenMarkovModel(2, numeric="poisson").fit([[1.0, 2.5]])
 
 
 def test_lengths_and_labels_that_do_not_fit_are_refused() -> None:
     with pytest.raises(BayesError):
         HiddenMarkovModel(2).fit(np.zeros(5), lengths=[2, 2])
-    with pytest.raises(BayesError, match="no state"):
+    with pytest.raises(BayesError, match="not a state"):
         HiddenMarkovModel(states=["s"]).fit([["a", "b"]], [["s", "t"]])
     with pytest.raises(BayesError):
         HiddenMarkovModel().fit([["a", "b"]], [["s"]])
@@ -92,5 +92,5 @@ def test_lengths_and_labels_that_do_not_fit_are_refused() -> None:
 
 def test_more_sequences_of_counts_are_checked_too() -> None:
     model = HiddenMarkovModel(2, numeric="poisson", n_starts=1).fit([[1.0, 2.0, 5.0, 1.0]])
-    with pytest.raises(BayesError, match="no count"):
+    with pytest.raises(BayesError, match="not a count"):
         model.partial_fit([[1.0, -2.0]])

@@ -74,7 +74,7 @@ def test_labels_of_some_positions_and_of_some_sequences_are_learned_together(see
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(8))  # how often it is right is no law: seeds that stay
+@pytest.mark.parametrize("seed", range(8))  # how often it is right is not a law: seeds that stay
 def test_half_of_the_labels_tell_nearly_as_much_as_all(seed: int) -> None:
     model, sequences, labels, _ = half_labeled(seed)
     full = HiddenMarkovModel().fit(sequences, labels)
@@ -135,7 +135,7 @@ def test_more_sequences_go_on_from_what_is_believed() -> None:
     model = HiddenMarkovModel(2, n_starts=1).fit(first)
     before = model.log_likelihood(later).sum()
     assert model.partial_fit(later).log_likelihood(later).sum() > before
-    with pytest.raises(BayesError, match="no state"):
+    with pytest.raises(BayesError, match="not a state"):
         model.partial_fit([[1.0]], [["ill"]])
     with pytest.raises(BayesError, match="only models of labeled"):
         model.merge(model)

@@ -79,7 +79,7 @@ def test_what_was_never_learned_cannot_be_forgotten_and_nothing_changes():
         chain.forget([list("zz")])
     with pytest.raises(NotLearned, match="'b' and then 'b'"):
         chain.forget([list("abb")])
-    with pytest.raises(BayesError, match="leave nothing to believe"):
+    with pytest.raises(BayesError, match="leave the model without data"):
         chain.forget(WORDS)
     assert chain.tally_ is before
     with pytest.raises(SchemaMismatch, match="order 1, the other of order 2"):
@@ -164,9 +164,9 @@ def test_forms_of_sequences_give_the_same_chain():
         ({"smoothing": -1}, WORDS, "finite number from 0"),
         ({"unseen": "guess"}, WORDS, "unseen='guess'"),
         ({"symbols": []}, WORDS, "at least one value"),
-        ({}, [], "nothing to believe"),
-        ({}, [[], []], "nothing to believe"),
-        ({}, [[None]], "nothing to believe"),
+        ({}, [], "nothing to fit"),
+        ({}, [[], []], "nothing to fit"),
+        ({}, [[None]], "nothing to fit"),
         ({}, [[0.5, 1.0]], "a step is 0.5: symbols are"),
         ({}, {"a": [1], "b": [2]}, "the columns a, b"),
         ({"order": 30}, WORDS, "take a smaller order"),

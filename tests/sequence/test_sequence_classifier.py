@@ -225,7 +225,7 @@ def test_forgetting_what_was_not_learned_is_refused():
     for X, y, message in (
         ([list("ab")], ["jumps"], "class 'jumps' was learned never"),
         ([list("aaaa")], ["turns"], "nothing was changed"),
-        (WORDS, KINDS, "leave nothing to believe"),
+        (WORDS, KINDS, "leave the model without data"),
     ):
         with pytest.raises(BayesError, match=message):
             model.forget(X, y)

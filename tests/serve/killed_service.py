@@ -16,7 +16,7 @@ def start(listening, model, token):
     import httpx
     import uvicorn
 
-    from bayeskit.serve.app import create_app
+    from bayeskit.cli.service import create_app
 
     process = os.fork()
     if not process:

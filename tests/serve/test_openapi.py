@@ -12,7 +12,7 @@ pytest.importorskip("fastapi", reason="FastAPI is in the extra serve")
 
 from schemathesis.specs.openapi.checks import positive_data_acceptance  # noqa: E402
 
-from bayeskit.serve.app import create_app  # noqa: E402
+from bayeskit.cli.service import create_app  # noqa: E402
 
 TOKEN = "a token of some length"
 PATHS = ["/predict", "/explain", "/ask", "/learn", "/forget", "/models", "/healthz", "/metrics", "/", "/pages/{name}"]

@@ -15,8 +15,8 @@ from bayeskit.datasets import load_penguins
 httpx = pytest.importorskip("httpx", reason="httpx is in the dependency group dev")
 pytest.importorskip("fastapi", reason="FastAPI is in the extra serve")
 
-from bayeskit.serve.app import create_app  # noqa: E402
-from bayeskit.serve.requests import ARROW, Limits  # noqa: E402
+from bayeskit.cli.service import create_app  # noqa: E402
+from bayeskit.cli.service_requests import ARROW, Limits  # noqa: E402
 
 TOKEN = "a token of some length"
 ROW = {"island": "Dream", "sex": "male", "body_mass_g": 4000}
@@ -158,15 +158,15 @@ def test_metrics_count_requests_and_rows(client):
 @pytest.mark.parametrize(
     ("body", "status", "said"),
     [
-        (b"[", 400, "no JSON"),
-        (b"\xff\xfe", 400, "no JSON"),
+        (b"[", 400, "not JSON"),
+        (b"\xff\xfe", 400, "not JSON"),
         (b"[" * 100_000, 400, "nested too deeply"),
         (b'{"rows": [{"body_mass_g": NaN}]}', 400, "NaN"),
-        (b"3", 422, "no JSON object"),
+        (b"3", 422, "not a JSON object"),
         (b"{}", 422, "must have rows"),
         (b'{"rows": []}', 422, "must have rows"),
         (b'{"rows": [{}], "x": 1}', 422, "nothing else"),
-        (b'{"rows": [3]}', 422, "row 0 is no JSON object"),
+        (b'{"rows": [3]}', 422, "row 0 is not a JSON object"),
         (b'{"rows": [{}, {"wings": 2}]}', 422, "row 1 has column 'wings'"),
         (b'{"rows": [{"sex": ["male"]}]}', 422, "column 'sex': no plain value"),
         (b'{"rows": [{"body_mass_g": "heavy"}]}', 422, "body_mass_g"),
@@ -255,7 +255,7 @@ def test_a_file_that_is_damaged_or_gone(client, path):
 
 
 def test_unexpected_errors_show_no_traceback(client, monkeypatch):
-    monkeypatch.setattr("bayeskit.serve.requests.predictions", lambda *_: 1 / 0)
+    monkeypatch.setattr("bayeskit.cli.service_requests.predictions", lambda *_: 1 / 0)
     answer = client.post("/predict", [ROW])
     assert (answer.status_code, answer.json()["error"]) == (500, "internal error")
 

@@ -112,7 +112,7 @@ REFUSED = {
         lambda h: tell(h, "content", "settings", "classifier", "settings", "lowercase", value=0.5),
     ),
     "a setting that is a model of no name": setting("cost-sensitive", classifier={"model": "Popen", "settings": {}}),
-    "a setting that is no model": setting("cost-sensitive", classifier={"model": "BayesianNetwork", "settings": {}}),
+    "a setting that is not a model": setting("cost-sensitive", classifier={"model": "BayesianNetwork", "settings": {}}),
     "a classifier that is not there": header("cost-sensitive", lambda h: h["content"].pop("parts")),
     "counts beside the models within": header(
         "cost-sensitive", lambda h: h["content"].update(tally=h["content"]["parts"][0][1]["tally"])
@@ -120,7 +120,7 @@ REFUSED = {
     "more arrays than there are": header("discriminative", lambda h: tell(h, "content", "parts", 0, 2, value=2**40)),
     "a twin of another kind": header("logistic", lambda h: tell(h, "content", "parts", 0, 1, "model", value="AODE")),
     "exponents without end": cells("discriminative", 0, 1e300),
-    "costs that are no numbers": cells("cost-sensitive", 0, float("nan")),
+    "costs that are not numbers": cells("cost-sensitive", 0, float("nan")),
     "a decision that is there twice": header(
         "cost-sensitive", lambda h: tell(h, "content", "state", "held", "decisions", 0, value="Gentoo")
     ),

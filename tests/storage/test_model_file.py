@@ -195,9 +195,9 @@ def test_what_fails_while_it_is_written_leaves_the_old_file(tmp_path, monkeypatc
 
 
 def test_paths_that_lead_nowhere_are_told(tmp_path):
-    with pytest.raises(BadFile, match="no path on this machine: copy it to a file"):
+    with pytest.raises(BadFile, match="not a path on this machine: copy it to a file"):
         bk.load("s3://bucket/birds.bayes")
-    with pytest.raises(bk.BayesError, match="no path on this machine: write a file and copy it"):
+    with pytest.raises(bk.BayesError, match="not a path on this machine: write a file and copy it"):
         MODEL.save("s3://bucket/birds.bayes")
     with pytest.raises(BadFile, match="there is no file"):
         bk.load(tmp_path / "no.bayes")
@@ -206,7 +206,7 @@ def test_paths_that_lead_nowhere_are_told(tmp_path):
     with pytest.raises(BayesError, match="cannot be written: No such file"):
         MODEL.save(tmp_path / "no" / "m.bayes")
     if Path("/dev/zero").exists():
-        with pytest.raises(BadFile, match="this is no bayeskit data"):
+        with pytest.raises(BadFile, match="this is not bayeskit data"):
             bk.load("/dev/zero")
 
 

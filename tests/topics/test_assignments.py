@@ -91,7 +91,7 @@ def test_what_is_not_held_is_refused_and_nothing_changes():
         with pytest.raises(NotLearned):
             model.forget(other)
         same(model, before)
-    with pytest.raises(BayesError, match="leave nothing"):
+    with pytest.raises(BayesError, match="without data"):
         model.forget(FIRST)
     same(model, before)
     model.forget([])

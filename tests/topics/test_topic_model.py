@@ -319,7 +319,7 @@ def test_more_topics_than_words_work():
         ([[1.0, np.inf]], "is inf"),
         ([[2.0**40]], "counts are whole numbers"),
         (np.array([["a", "b"]]), "which column holds the texts"),
-        (np.array([[1 + 2j]]), "no matrix of counts|whole numbers"),
+        (np.array([[1 + 2j]]), "not a matrix of counts|whole numbers"),
         (7, "not an? int"),
     ],
 )

@@ -118,7 +118,7 @@ class Belief(Readable, Drawable, ABC):
     def _list(self, data: Any) -> list[Any]:
         """Return observations as a list; reject a single one and a mapping, which has no order."""
         if isinstance(data, str | bytes | Mapping) or not isinstance(data, Iterable):
-            raise self._error(f"{data!r} is no list of outcomes. For a single one write [{data!r}].")
+            raise self._error(f"{data!r} is not a list of outcomes. For a single one write [{data!r}].")
         return list(data)
 
     def _error(self, message: str) -> BayesError:
@@ -647,7 +647,7 @@ class DirichletCategorical(CountBelief):
         """
         point = self._point(p, "log_likelihood")
         if not (point >= 0).all() or abs(point.sum() - 1) > OFF_ONE:
-            raise BayesError(f"{self._of('log_likelihood')}: {point.tolist()} are no probabilities that sum to one.")
+            raise BayesError(f"{self._of('log_likelihood')}: {point.tolist()} are not probabilities that sum to one.")
         counts = np.array([self.seen[value] for value in self.beta], dtype=np.float64)
         there = counts > 0
         return float(counts[there] @ logspace.log(point[there]))
@@ -677,7 +677,7 @@ class DirichletCategorical(CountBelief):
         try:
             point = np.asarray(p, dtype=np.float64)
         except (TypeError, ValueError):
-            raise BayesError(f"{self._of(who)}: {p!r} are no numbers. Give one for each value.") from None
+            raise BayesError(f"{self._of(who)}: {p!r} are not numbers. Give one for each value.") from None
         if point.shape != (len(self.beta),):
             raise BayesError(f"{self._of(who)}: {point.size} probabilities for {len(self.beta)} values.")
         return point

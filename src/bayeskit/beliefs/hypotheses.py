@@ -24,6 +24,7 @@ from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
 from bayeskit.estimate.prior import normalized
 from bayeskit.nearest import did_you_mean
+from bayeskit.settings import is_integer
 from bayeskit.tables import ROWS, Grid, Readable, Sheet, Table
 from bayeskit.tolerance import TIE
 from bayeskit.typing import Floats
@@ -66,7 +67,7 @@ class Hypotheses(Readable, Drawable):
 
     def __init__(self, prior: Mapping[Any, float]) -> None:
         if not isinstance(prior, Mapping) or not prior:
-            raise BayesError(f"Hypotheses: {prior!r} is no mapping from hypothesis to prior probability")
+            raise BayesError(f"Hypotheses: {prior!r} is not a mapping from hypothesis to prior probability")
         shares = _numbers(list(prior.values()), "prior probabilities")
         log_prior = logspace.log(normalized(shares))
         vars(self).update(names=tuple(prior), log_prior=log_prior, log_likelihood=np.zeros(len(prior)))
@@ -232,7 +233,7 @@ class Hypotheses(Readable, Drawable):
         >>> round(three.gibbs(votes, 10_000, random_state=0).count("+") / 10_000, 2)
         0.4
         """
-        if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 0:
+        if not is_integer(n) or n < 0:
             raise BayesError(f"gibbs({n!r}): give a whole number of draws")
         outcomes, table = self._votes(votes)
         best_outcome = [_best(row) for row in table]
@@ -324,7 +325,7 @@ class Hypotheses(Readable, Drawable):
 
     def _aligned(self, given: Mapping[Any, float], what: str, shape: str = "one number") -> Floats:
         if not isinstance(given, Mapping):
-            raise BayesError(f"{given!r} is no mapping from hypothesis to {what}")
+            raise BayesError(f"{given!r} is not a mapping from hypothesis to {what}")
         if given.keys() != self._index.keys():
             lacking = [name for name in self.names if name not in given]
             unknown = [name for name in given if name not in self._index]

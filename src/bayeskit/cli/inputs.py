@@ -162,7 +162,7 @@ def check_writable(path: str, *, is_model: bool, reads: Sequence[str | None] = (
     """
     if path == "-" or files.is_stream(path):
         if path == "-" and is_model and sys.stdout.isatty():
-            raise BayesError("a model is no text, and standard output is a terminal: name a file with -o, or a pipe")
+            raise BayesError("a model is not text, and standard output is a terminal: name a file with -o, or a pipe")
         return
     where = resolve_links(path)
     if not os.access(where.parent, os.W_OK):
@@ -181,7 +181,7 @@ def check_writable(path: str, *, is_model: bool, reads: Sequence[str | None] = (
     holds_model = start.startswith(MAGIC)
     if start and (is_model != holds_model or mark not in start + end):  # an empty file is no loss
         other = "model" if is_model else "file of this command"
-        what = "is a model" if holds_model else f"is there already and is no {other}"
+        what = "is a model" if holds_model else f"is there already and is not a {other}"
         raise BayesError(f"{path} {what}: nothing is written over it. Name another file with -o, or remove it first.")
 
 

@@ -269,7 +269,7 @@ def pairs(option: str, given: Sequence[str] | None) -> dict[str, str]:
     for text in given or ():
         name, sign, value = text.rpartition("=")
         if not sign:
-            raise typer.BadParameter(f"{text!r} is no COLUMN=…", param_hint=option)
+            raise typer.BadParameter(f"{text!r} is not a COLUMN=…", param_hint=option)
         values[name] = value
     return values
 
@@ -293,7 +293,7 @@ def arcs_of(name: str, given: Sequence[str] | None) -> list[tuple[str, str]]:
     for text in given or ():
         ends = [end.strip() for end in re.split(r"->|→", text)]
         if len(ends) < 2 or not all(ends):
-            raise BayesError(f"{name} {text!r} is no arc: write it as 'parent -> child', in quotes")
+            raise BayesError(f"{name} {text!r} is not an arc: write it as 'parent -> child', in quotes")
         arcs += pairwise(ends)
     return arcs
 

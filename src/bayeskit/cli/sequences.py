@@ -148,7 +148,7 @@ def evaluate_model(
     if _classifies_sequences(model):
         rest, labels = sequences.of_sequence(target)
         if held_out:
-            evaluations.append(_evaluate_held_out(model, rest, labels))
+            evaluations.append(_evaluate_test_set(model, rest, labels))
         elif hasattr(model, "leave_one_out"):
             evaluations.append(model.leave_one_out(rest, labels))
         elif folds is None:
@@ -186,7 +186,7 @@ def _read_columns(model: Any) -> Any:
     return clone(model).set_params(roles=read or None)
 
 
-def _evaluate_held_out(model: Any, sequences: Any, labels: Any) -> Evaluation:
+def _evaluate_test_set(model: Any, sequences: Any, labels: Any) -> Evaluation:
     true = label_values(labels, len(sequences))
     if None in true:
         raise BayesError(f"{sequences.name(true.index(None))} has no {model.target_!r} to compare with")
@@ -404,7 +404,7 @@ def _parse_states(states: str | None) -> Any:
         return None
     match = N_STATES.fullmatch(states)
     if match is None or int(match[1]) < 1 or (match[2] and int(match[2]) <= int(match[1])):
-        what = f"{states!r} is no number of states, such as 3, and no range such as 2-8"
+        what = f"{states!r} is not a number of states, such as 3, and no range such as 2-8"
         raise typer.BadParameter(what, param_hint="--states")
     return int(match[1]) if match[2] is None else range(int(match[1]), int(match[2]) + 1)
 

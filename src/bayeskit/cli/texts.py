@@ -191,7 +191,7 @@ def document_record(model: Any, explanation: Any, text: Any, document: str) -> d
 def tell_scores(page: Page, model: Any, method: str) -> None:
     """Note the limitations of the scores of some recipes."""
     if not model.recipe_.has_probabilities:
-        page.line(f"log loss and Brier score mean little here: scores of {model.recipe} are no probabilities")
+        page.line(f"log loss and Brier score mean little here: scores of {model.recipe} are not probabilities")
     if method == "leave-one-out" and hasattr(model, "weights_"):
         page.line("the fitted weights are held while a document is left out: a little optimistic")
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bayeskit.arrow_arrays import Column, cut, is_arrow
-from bayeskit.data.cells import Factor, factor_values, written_number
+from bayeskit.data.cells import Factor, factor_values, parse_number
 from bayeskit.data.frames import MemorySource
 from bayeskit.data.schema import Categorical, Numeric, Role, Schema, Text, declared_roles
 from bayeskit.data.source import Batch, Narrowing, Responsibilities, Source, first_rows
@@ -213,7 +213,7 @@ def _of_few_rows(column: Column, role: Role, name: str, n: int) -> Advice | None
     if isinstance(role, Categorical) and role.domain is None and n >= SEVERAL:
         values = [v for v in factor_values(column, name, 0).values if v is not None]
         if len(values) == n and all(isinstance(v, str) for v in values):
-            if written := _of_written(values, name):
+            if written := _advise_number_strings(values, name):
                 return written
             return _better_as(name, "has another value in every row, like an identifier", "ignore")
     return None
@@ -255,7 +255,7 @@ def _of_categories(factor: Factor, name: str, n: int, is_text: bool) -> Advice |
         return None
     if len(values) < len(present):
         return _of_several_types(present, name)
-    if among := _find_numbers(factor, name, is_text) or _of_written(values, name):
+    if among := _find_numbers(factor, name, is_text) or _advise_number_strings(values, name):
         return among
     unspaced = sum(len(UNSPACED.findall(value)) for value in values)
     if len(values) >= NEARLY * n and 2 * unspaced > sum(map(len, values)) >= NAME * len(values):
@@ -284,7 +284,7 @@ def _find_numbers(factor: Factor, name: str, is_text: bool) -> Advice | None:
     counts = np.bincount(np.asarray(factor.indices).astype(np.int64) - factor.low, minlength=len(factor.values))
     cells = {v: int(c) for v, c in zip(factor.values, counts, strict=True) if isinstance(v, str) and c}
     plain = [v for v in cells if NUMBER.fullmatch(v)]
-    if all(written_number(v) is not None for v in cells) and len(plain) < len(cells):
+    if all(parse_number(v) is not None for v in cells) and len(plain) < len(cells):
         return None
     commas = [v for v in cells if WITH_COMMA.fullmatch(v)]
     texts = [v for v in cells if not (NUMBER.fullmatch(v) or WITH_COMMA.fullmatch(v))]
@@ -303,7 +303,7 @@ def _find_numbers(factor: Factor, name: str, is_text: bool) -> Advice | None:
         f"column {name!r} holds numbers, but text in some cells ({_listed(texts)}), and each is taken as a category"
     )
     if len(texts) > TEXTS:
-        return Advice(name, reason, "mend or empty these cells, and they are numbers")
+        return Advice(name, reason, "correct or empty these cells, and they are numbers")
     empty = format_setting("missing", [*texts, ""])
     return Advice(
         name,
@@ -313,11 +313,11 @@ def _find_numbers(factor: Factor, name: str, is_text: bool) -> Advice | None:
     )
 
 
-def _of_written(values: Sequence[str], name: str) -> Advice | None:
+def _advise_number_strings(values: Sequence[str], name: str) -> Advice | None:
     """Report texts that write numbers with signs, such as "$50,000", or dates."""
     if len(values) <= FEW:
         return None
-    if all(written_number(value) is not None for value in values):
+    if all(parse_number(value) is not None for value in values):
         signs = next((value for value in values if not NUMBER.fullmatch(value)), None)
         return (
             None if signs is None else _better_as(name, f"holds numbers written as text, such as {signs!r}", "number")

@@ -91,7 +91,7 @@ def _canonical_all(values: pa.Array, name: str) -> list[Value | None]:
         return listed if is_text else [canonical(value) for value in listed]
     except UnicodeDecodeError as problem:
         raise BayesError(
-            f"column {name!r} holds bytes that are no text ({problem.object[:20]!r}): write it again as UTF-8"
+            f"column {name!r} holds bytes that are not text ({problem.object[:20]!r}): write it again as UTF-8"
         ) from None
     except (pa.ArrowException, OverflowError) as problem:
         raise BayesError(f"column {name!r} has a time that is too large: {problem}") from None
@@ -147,7 +147,7 @@ def beyond_years(name: str, place: str) -> SchemaMismatch:
     """Build the error for a date before the year 1 or after 9999."""
     return SchemaMismatch(
         f"column {name!r} has an infinite date, or one outside the years 1 to 9999, in {place}.",
-        hint=f"Mend or empty the cell, or declare {format_setting('roles', {name: 'ignore'})}.",
+        hint=f"Correct or empty the cell, or declare {format_setting('roles', {name: 'ignore'})}.",
     )
 
 
@@ -156,7 +156,7 @@ def _factor_objects(column: Array, name: str, start: int) -> Factor:
     cells = column.tolist()
     try:
         distinct = list(dict.fromkeys(cells))
-    except TypeError:  # a cell that has no hash is no scalar
+    except TypeError:  # a cell that has no hash is not a scalar
         _canonical_cells(cells, name, np.arange(start, start + len(cells)))
         raise
     index = {cell: i for i, cell in enumerate(distinct)}
@@ -182,7 +182,7 @@ def _canonical_cells(cells: Sequence[Any], name: str, rows: Ints) -> list[Value 
 def not_scalar(name: str, row: int, cell: object) -> NotScalar:
     """Build the error for a cell that is a list, a set or similar."""
     return NotScalar(
-        f"column {name!r} has {str(cell)[:40]} in row {row}, which is no single value: "
+        f"column {name!r} has {str(cell)[:40]} in row {row}, which is not a single value: "
         "a cell must be a string or a number. Split it into columns of its own."
     )
 
@@ -306,10 +306,10 @@ def _not_a_number(column: Column, name: str, start: int) -> SchemaMismatch:
         except (OverflowError, TypeError, ValueError):
             if cell is not None and not isinstance(cell, (str, bytes)) and not np.isscalar(cell):
                 return not_scalar(name, start + row, cell)  # type: ignore[return-value]
-            role = "number" if isinstance(cell, str) and written_number(cell) is not None else "categorical"
+            role = "number" if isinstance(cell, str) and parse_number(cell) is not None else "categorical"
             return SchemaMismatch(
-                f"column {name!r} has {cell!r} in row {start + row}, which is no number.",
-                hint=f"Mend or empty the cell, or declare {format_setting('roles', {name: role})}.",
+                f"column {name!r} has {cell!r} in row {start + row}, which is not a number.",
+                hint=f"Correct or empty the cell, or declare {format_setting('roles', {name: role})}.",
             )
     return SchemaMismatch(f"column {name!r} cannot be read as numbers")
 
@@ -321,10 +321,10 @@ WRITTEN = re.compile(
 UNITS = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 
 
-def written_number(text: str) -> float | None:
+def parse_number(text: str) -> float | None:
     """Return the number that a text writes, with a currency sign, thousands, a percent sign or K, M, B, T.
 
-    >>> [written_number(text) for text in ("$50,000", "57%", "125K", "-€1.5M", "7,85", "cheap")]
+    >>> [parse_number(text) for text in ("$50,000", "57%", "125K", "-€1.5M", "7,85", "cheap")]
     [50000.0, 0.57, 125000.0, -1500000.0, None, None]
     """
     found = WRITTEN.fullmatch(text)
@@ -335,11 +335,11 @@ def written_number(text: str) -> float | None:
 
 
 def numbers_of(column: Column, role: Role, name: str, start: int) -> Floats:
-    """Convert a column of a numeric role to float64 with NaN for missing cells; texts as `written_number` does."""
-    return _written_numbers(column, name, start) if isinstance(role, WrittenNumber) else as_floats(column, name, start)
+    """Convert a column of a numeric role to float64 with NaN for missing cells; texts as `parse_number` does."""
+    return _parse_numbers(column, name, start) if isinstance(role, WrittenNumber) else as_floats(column, name, start)
 
 
-def _written_numbers(column: Column, name: str, start: int) -> Floats:
+def _parse_numbers(column: Column, name: str, start: int) -> Floats:
     if not is_arrow(column) and column.dtype.kind in "fiubMm":
         return as_floats(column, name, start)
     factor = factor_values(column, name, start)
@@ -348,14 +348,14 @@ def _written_numbers(column: Column, name: str, start: int) -> Floats:
     for i, value in enumerate(factor.values):
         if value is None or (isinstance(value, str) and not value.strip()):
             continue
-        number = written_number(value) if isinstance(value, str) else float(value)
+        number = parse_number(value) if isinstance(value, str) else float(value)
         if number is not None:
             numbers[i] = number
         elif len(rows := np.flatnonzero(indices == i)):
             raise SchemaMismatch(
-                f"column {name!r} has {value!r} in row {start + int(rows[0])}, which writes no number (such as "
+                f"column {name!r} has {value!r} in row {start + int(rows[0])}, which is not a number (such as "
                 "1,250.5, $50,000, 57% or 125K).",
-                hint=f"Mend or empty the cell, or declare {format_setting('roles', {name: 'categorical'})}.",
+                hint=f"Correct or empty the cell, or declare {format_setting('roles', {name: 'categorical'})}.",
             )
     return numbers[indices]
 
@@ -411,9 +411,9 @@ def _no_date(column: Column, name: str, start: int) -> SchemaMismatch:
     for row, cell in enumerate(cells):
         if cell is not None and cell == cell and not _is_date(cell):
             return SchemaMismatch(
-                f"column {name!r} has {cell!r} in row {start + row}, which is no date (such as 2024-05-01 or "
+                f"column {name!r} has {cell!r} in row {start + row}, which is not a date (such as 2024-05-01 or "
                 "2024-05-01 17:30).",
-                hint=f"Mend or empty the cell, or declare {format_setting('roles', {name: 'ignore'})}.",
+                hint=f"Correct or empty the cell, or declare {format_setting('roles', {name: 'ignore'})}.",
             )
     return SchemaMismatch(f"column {name!r} cannot be read as dates: give all of them one form")
 

@@ -198,7 +198,7 @@ class Encoder:
         if self._domain(name) is not None and self.grow:
             raise UnknownValue(
                 f"column {name!r} has {value!r} in row {row}, outside its declared domain ({known}).",
-                hint="Add it to domains=, or mend the cell.",
+                hint="Add it to domains=, or correct the cell.",
             )
         raise UnknownValue(
             f"column {name!r} has {value!r} in row {row}, not seen in training (known: {known}).",

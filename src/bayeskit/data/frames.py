@@ -26,6 +26,7 @@ from bayeskit.data.source import (
 from bayeskit.errors import BayesError, NotScalar, SchemaMismatch, format_setting, with_article
 from bayeskit.lazy import pa
 from bayeskit.nearest import did_you_mean
+from bayeskit.settings import is_integer
 from bayeskit.tolerance import SLACK
 from bayeskit.typing import Array, Floats
 
@@ -118,7 +119,7 @@ def open_source(data: Any, labels: Any = None, weights: Any = None, **reading: A
 def _refuse_misplaced_labels(labels: Any, names: Sequence[str], n_rows: int, named: bool) -> None:
     """Raise an error for a list, tuple or position where the name of the target column is meant."""
     meant = None
-    if isinstance(labels, (int, np.integer)) and not isinstance(labels, bool):
+    if is_integer(labels):
         inside = named and -len(names) <= labels < len(names)
         meant = str(labels) if str(labels) in names else names[int(labels)] if inside else ""
     elif isinstance(labels, tuple) and str(labels) in names:
@@ -348,8 +349,9 @@ def _arrow_table(data: Any) -> Any:
         return pa.table(data)
     except (pa.ArrowInvalid, TypeError, ValueError):
         raise BayesError(
-            f"{with_article(type(data).__name__)} is no table. Expected 2D array, got 1D array instead: pass a frame, "
-            "or name the column as in {'x': values}. Reshape your data with X.reshape(-1, 1) if it has a single column."
+            f"{with_article(type(data).__name__)} is not a table. Expected 2D array, got 1D array instead: pass a "
+            "frame, or name the column as in {'x': values}. Reshape your data with X.reshape(-1, 1) "
+            "if it has a single column."
         ) from None
 
 
@@ -400,7 +402,7 @@ def _column(value: Any, name: str) -> Column:
         return from_list(value)
     if getattr(value, "ndim", 1) != 1:
         raise NotScalar(
-            f"column {name!r} holds cells that are no single value (an array of shape {value.shape}): "
+            f"column {name!r} holds cells that are not single values (an array of shape {value.shape}): "
             "each cell must be a string or a number. Split it into columns of its own."
         )
     return _typed(label_column(value)[0])
@@ -561,7 +563,7 @@ def label_column(labels: Any) -> tuple[Column, str | None]:
     try:
         array = np.asarray(labels)
     except ValueError:
-        raise NotScalar("y holds labels that are no single values: one string or number a row") from None
+        raise NotScalar("y holds labels that are not single values: one string or number a row") from None
     if array.ndim == 2 and array.shape[1] == 1:
         import warnings
 

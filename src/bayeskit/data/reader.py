@@ -112,7 +112,7 @@ def read_table(X: Any, y: Any, labeled: bool = True) -> WholeTable:
             sizes = f"[{n_rows}, {len(labels)}]"
             raise BayesError(f"Found input variables with inconsistent numbers of samples: {sizes}: one label a row")
         return WholeTable(cells, n_rows, labels)
-    source = open_source(X, y)  # refuses what is no table, and labels that do not fit the rows
+    source = open_source(X, y)  # refuses what is not a table, and labels that do not fit the rows
     assert isinstance(source, MemorySource)
     columns, n_rows, named = dict(source.columns), source.n_rows, source.named
     column = y if isinstance(y, str) else None

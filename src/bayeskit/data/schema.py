@@ -437,7 +437,7 @@ class Schema(Readable):
                 target = Target(str(entry["name"]), None if domain is None else as_classes(domain, "class"))
             return cls(columns, target, bool(data["named"]))
         except (KeyError, TypeError, AttributeError, OverflowError) as problem:
-            raise BadFile(f"this is no schema: {problem!r}") from None
+            raise BadFile(f"this is not a schema: {problem!r}") from None
 
 
 def _role_from_json(entry: Any) -> Role:
@@ -569,7 +569,7 @@ def as_role(role: str | Role | Date) -> Role | Date:
     if isinstance(role, str) and all(part.strip() in PARTS for part in role.split(",")):
         return Date(*map(str.strip, role.split(",")))
     raise BayesError(
-        f"roles= has {role!r}, which is no role (roles: {_list(ROLES)}; of dates some of {_list(PARTS)}, with "
+        f"roles= has {role!r}, which is not a role (roles: {_list(ROLES)}; of dates some of {_list(PARTS)}, with "
         "commas between them)"
         f"{did_you_mean(role, ROLES)}",
     )

@@ -119,6 +119,6 @@ def _not_words_error(sentences: list[Any], what: str) -> BayesError:
                 word.encode()
             except UnicodeEncodeError:
                 return BayesError(
-                    f"{what} {j + 1} of sentence {i + 1} holds half of a surrogate pair, which is no text"
+                    f"{what} {j + 1} of sentence {i + 1} holds half of a surrogate pair, which is not text"
                 )
-    return BayesError(f"these are no sentences: give lists of {what}s, or strings")
+    return BayesError(f"these are not sentences: give lists of {what}s, or strings")

@@ -34,7 +34,7 @@ def canonical(value: Any) -> Value | None:
             value.encode()
         except UnicodeEncodeError:
             raise BayesError(
-                f"{value!r} is no text: it holds half of a surrogate pair. Read the data again with its own encoding."
+                f"{value!r} is not text: it holds half of a surrogate pair. Read the data again with its own encoding."
             ) from None
         return value
     if value is None or isinstance(value, (bool, int)):
@@ -51,7 +51,7 @@ def canonical(value: Any) -> Value | None:
             return value.decode()
         except UnicodeDecodeError:
             raise BayesError(
-                f"{value[:40]!r} is no text in UTF-8", hint="encode such bytes, as by .hex(), or ignore the column"
+                f"{value[:40]!r} is not text in UTF-8", hint="encode such bytes, as by .hex(), or ignore the column"
             ) from None
     if isinstance(value, (date, time)):
         return None if value != value else value.isoformat()  # pandas' NaT is not itself

@@ -464,8 +464,8 @@ def refuse_no_counts(counts: GroupedCounts, names: Sequence[str]) -> None:
     for i, name in enumerate(names):
         if (odd_one := table[f"m{i}"][0].as_py()) is not None:
             raise BayesError(
-                f"column {name!r} has {odd_one:g} in some row, which is no count (a whole number from 0). Take it "
-                'otherwise: numeric="gaussian", for all columns or for this one.',
+                f"column {name!r} has {odd_one:g} in some row, which is not a count (a whole number from 0). Choose "
+                'another kind: numeric="gaussian", for all columns or for this one.',
             )
 
 

@@ -19,6 +19,7 @@ from bayeskit.data.source import Source
 from bayeskit.engines.engine import MAX_CATEGORIES
 from bayeskit.engines.records import Counted, Ledger, MergeTree, RemoteEngine, Task, part_name
 from bayeskit.errors import BayesError, LostParts
+from bayeskit.settings import is_integer
 
 PARTS = 16  # for each process: the last ones end at about the same time, and a bar moves
 TRIES = 2  # of a part whose process is ended from outside
@@ -47,7 +48,7 @@ class Processes(RemoteEngine):
     _workers: list[_Worker] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.n is not None and (isinstance(self.n, bool) or not isinstance(self.n, int) or self.n < 1):
+        if self.n is not None and (not is_integer(self.n) or self.n < 1):
             raise BayesError(f"Processes({self.n!r}): give a whole number of processes, or none for one a core")
         weakref.finalize(self, _end, self._workers)
 

@@ -166,7 +166,7 @@ class PushDown:
             kind = rows.kinds[where[name]]
             if rows.fields[where[name]].is_text or kind in ("string", "object"):
                 raise BayesError(
-                    f"a database does not count column {name!r}, which is no number there: CAST it in the query, or "
+                    f"a database does not count column {name!r}, which is not a number there: CAST it in the query, or "
                     "read the rows, without push=True",
                 )
 

@@ -282,27 +282,27 @@ class LeftOutValues:
 
         Cells of a column that is unused without them are 0.
         """
-        pseudo, total, gone, silent = self._without(slots, unit)
+        pseudo, total, gone, omitted = self._without(slots, unit)
         counts = np.where(gone[:, None], 0.0, self.counts[slots])
         rows = np.arange(len(slots))
         own_count, own_sum = _less(counts[rows, labels], self.sums[slots, labels], unit)
         others = smoothed(counts, self.sums[slots], pseudo[:, None], total[:, None])
         of_own_class = smoothed(own_count, own_sum, pseudo, total)
-        silent |= own_sum + total <= 0
-        return np.where(silent[:, None], 0.0, _log(others)), np.where(silent, 0.0, _log(of_own_class))
+        omitted |= own_sum + total <= 0
+        return np.where(omitted[:, None], 0.0, _log(others)), np.where(omitted, 0.0, _log(of_own_class))
 
     def tables(self) -> list[Floats]:
         """Return ln P' of all slots without a whole row of each class, shape (n_labels, n_slots, n_classes) per column.
         NaN in the own class if it has no row with the value."""
-        pseudo, total, gone, silent = self._without(np.arange(len(self.pseudo)), np.ones(len(self.pseudo)))
-        pseudo, total, gone, silent = pseudo[:, None], total[:, None], gone[:, None], silent[:, None]
+        pseudo, total, gone, omitted = self._without(np.arange(len(self.pseudo)), np.ones(len(self.pseudo)))
+        pseudo, total, gone, omitted = pseudo[:, None], total[:, None], gone[:, None], omitted[:, None]
         counts = np.where(gone, 0.0, self.counts)
         own_count, own_sum = _less(counts, self.sums, 1.0)
         log_own = np.where(self.learned < 1 - GONE, np.nan, _log(smoothed(own_count, own_sum, pseudo, total)))
-        each, mute = np.arange(counts.shape[1]), silent | (own_sum + total <= 0)
+        each, no_evidence = np.arange(counts.shape[1]), omitted | (own_sum + total <= 0)
         tables = np.tile(_log(smoothed(counts, self.sums, pseudo, total)), (len(each), 1, 1))
-        tables[mute.T] = 0.0
-        tables[each, :, each] = np.where(mute & ~np.isnan(log_own), 0.0, log_own).T
+        tables[no_evidence.T] = 0.0
+        tables[each, :, each] = np.where(no_evidence & ~np.isnan(log_own), 0.0, log_own).T
         return [np.ascontiguousarray(part) for part in np.split(tables, self.starts[1:-1], axis=1)]
 
     def _without(self, slots: Array, unit: Floats) -> tuple[Floats, Floats, Bools, Bools]:
@@ -310,7 +310,7 @@ class LeftOutValues:
         slots, without the cell."""
         of_value, pseudo, total = self.of_value[slots], self.pseudo[slots], self.total[slots]
         gone = self.may_go[slots] & (of_value - unit <= GONE * of_value)
-        silent = self.absent[slots] | self.unused[slots] | (gone & self.unseen_is_absent[slots])
+        omitted = self.absent[slots] | self.unused[slots] | (gone & self.unseen_is_absent[slots])
         for column, start, end in zip(self.columns, self.starts, self.starts[1:], strict=False):
             if (m := column.marginal_m) is not None:
                 cells = (slots >= start) & (slots < end)
@@ -318,12 +318,12 @@ class LeftOutValues:
                 with np.errstate(invalid="ignore", divide="ignore"):
                     share = np.maximum(of_value[cells] - unit[cells], 0.0) / left
                 pseudo[cells] = np.where(left > 0, m * share, 0.0)
-        if (afresh := gone & ~silent).any():  # unseen="smooth": the other values and the unseen slot
-            for slot in np.unique(slots[afresh]):
+        if (returns_to_prior := gone & ~omitted).any():  # unseen="smooth": the other values and the unseen slot
+            for slot in np.unique(slots[returns_to_prior]):
                 place = int(np.searchsorted(self.starts, slot, side="right")) - 1
                 fresh, cells = self.columns[place].pseudo_without(int(slot - self.starts[place])), slots == slot
                 pseudo[cells & gone], total[cells & gone] = fresh[-1], fresh.sum()
-        return pseudo, total, gone, silent
+        return pseudo, total, gone, omitted
 
 
 def _less(counts: Floats, sums: Floats, unit: Any) -> tuple[Floats, Floats]:

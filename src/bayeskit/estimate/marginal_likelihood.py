@@ -38,7 +38,7 @@ def log_evidence(counts: Any, beta: Any) -> float:
 
 
 def hyperparameters(rule: Smoothing, values: Sequence[object], setting: Any) -> Floats:
-    """Return β_v of the prior of a smoothing; raise an error if the smoothing is no Dirichlet prior."""
+    """Return β_v of the prior of a smoothing; raise an error if the smoothing is not a Dirichlet prior."""
     is_prior = isinstance(rule, (Laplace, Lidstone, Dirichlet)) or (
         isinstance(rule, MEstimate) and rule.prior != "marginal"
     )
@@ -47,7 +47,7 @@ def hyperparameters(rule: Smoothing, values: Sequence[object], setting: Any) -> 
         beta = beta + 1  # its pseudo-counts are those of the mode
     if not is_prior or not (beta > 0).all():
         raise BayesError(
-            f"smoothing={setting!r} is no prior over tables, which the probability of the data asks for",
+            f"smoothing={setting!r} is not a prior over tables, which the probability of the data asks for",
             hint="pass smoothing=1.0",
         )
     return beta

@@ -190,7 +190,7 @@ class Cells:
 
     def _log_joint(self, parts: Parts) -> Floats:
         """Return ln P(subclass, x), (n_rows, n_subclasses): −½ (x² π − 2 x μπ + μ²π + ln 2πσ²) with precision π."""
-        never = np.isneginf(parts.log_tables)  # whose product with "not this slot" is no number
+        never = np.isneginf(parts.log_tables)  # whose product with "not this slot" is not a number
         joint = parts.log_shares + np.asarray(self.slots @ np.where(never, 0.0, parts.log_tables).T)
         if never.any():
             joint[np.asarray(self.slots @ never.T.astype(np.float64)) > 0] = -np.inf
@@ -216,7 +216,7 @@ class Cells:
         both = self.present * self.present[row]
         apart = both * (self.numbers - self.numbers[row]) ** 2 / np.where(spread > 0, spread, np.inf)
         one = np.asarray(self.slots[[row]].todense() if hasattr(self.slots, "todense") else self.slots[[row]])[0]
-        value = one * ~np.isnan(self.pseudo)  # a slot of a missing cell is no value, unless it counts as one
+        value = one * ~np.isnan(self.pseudo)  # a slot of a missing cell is not a value, unless it counts as one
         asked = np.isin(self.column_of, self.column_of[value > 0]) & ~np.isnan(self.pseudo)
         return apart.sum(axis=1) + self.slots @ (asked - value)
 
@@ -293,17 +293,17 @@ class HeldOut:
         """Return the number of parts of each class, and the mean ln P(class | row) for each number tried."""
         least = [min(of) for of in self.densities]
         numbers = list(least)
-        worths: list[dict[int, float]] = [{} for _ in numbers]
+        totals: list[dict[int, float]] = [{} for _ in numbers]
         for _ in range(ROUNDS):
             before = list(numbers)
             for c, of in enumerate(self.densities):
                 trials = {k: [*numbers[:c], k, *numbers[c + 1 :]] for k in of}
-                worth = {k: float(self.weights @ self._log_posterior(trial)) for k, trial in trials.items()}
-                numbers[c] = min(k for k in worth if worth[k] >= max(worth.values()) - GAIN)
-                worths[c] = {k: total / float(self.weights.sum()) for k, total in worth.items()}
+                scores = {k: float(self.weights @ self._log_posterior(trial)) for k, trial in trials.items()}
+                numbers[c] = min(k for k in scores if scores[k] >= max(scores.values()) - GAIN)
+                totals[c] = {k: total / float(self.weights.sum()) for k, total in scores.items()}
             if numbers == before:
                 break
-        return numbers if self._is_sure(numbers, least) else least, worths
+        return numbers if self._is_sure(numbers, least) else least, totals
 
     def _is_sure(self, numbers: Sequence[int], least: Sequence[int]) -> bool:
         """Return True if the gain over one part each exceeds two standard errors."""
@@ -327,7 +327,7 @@ def numbers_to_try(most: int, n_rows: int, folds: int) -> tuple[int, ...]:
     return tuple(k for k in NUMBERS if k == 1 or (k <= most and ROWS * k <= n_rows and 2 * folds <= n_rows))
 
 
-def score_held_out(
+def score_test_rows(
     cells: Cells,
     labels: Array,
     tried: Sequence[Sequence[int]],

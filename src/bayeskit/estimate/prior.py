@@ -45,7 +45,7 @@ def class_prior(prior: Any, classes: Sequence[Value], class_counts: Array) -> Fl
         lacking = [label for label in classes if label not in given]
         unknown = [label for label in given if label not in classes]
         if lacking or unknown:
-            problem = f"does not name {lacking}" if lacking else f"names {unknown}, which are no classes"
+            problem = f"does not name {lacking}" if lacking else f"names {unknown}, which are not classes"
             problem += f" but {unknown}" if lacking and unknown else ""
             meant = did_you_mean(unknown[0], lacking) if unknown else ""
             raise BayesError(f"the prior {problem} (classes: {list(classes)}); name every class once{meant}")

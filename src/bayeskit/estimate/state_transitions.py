@@ -24,6 +24,7 @@ import numpy as np
 from bayeskit import logspace
 from bayeskit.errors import BayesError, TooLarge
 from bayeskit.estimate.information import weighted_log_ratio
+from bayeskit.settings import is_integer
 from bayeskit.tolerance import SLACK, SUMS_TO_ONE
 from bayeskit.typing import Bools, Floats, Ints
 
@@ -222,7 +223,7 @@ def read_minimum_stays(setting: Any, states: Sequence[Any]) -> MinimumStays:
     given = setting if isinstance(setting, Mapping) else dict.fromkeys(states, setting)
     _check_states(given, states, "min_stay")
     least = [given.get(state, 1) for state in states]
-    bad = [n for n in least if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1]
+    bad = [n for n in least if not is_integer(n) or n < 1]
     if bad:
         raise BayesError(f"min_stay={bad[0]!r}: a state lasts a whole number of steps, 1 or more")
     copies = sum(map(int, least))
@@ -279,18 +280,18 @@ def _fixed_start(start: Any, states: Sequence[Any]) -> Floats:
 def _check_states(given: Mapping[Any, Any], states: Sequence[Any], setting: str) -> None:
     unknown = [state for state in given if state not in states]
     if unknown:
-        raise BayesError(f"{setting} names {unknown[0]!r}, which is no state")
+        raise BayesError(f"{setting} names {unknown[0]!r}, which is not a state")
 
 
 def _cells(given: Any, what: str) -> Sequence[Any]:
     """Return a list of cells or rows."""
     cells = given.tolist() if isinstance(given, np.ndarray) and given.ndim else given
     if isinstance(cells, (str, bytes, Mapping)) or not isinstance(cells, Sequence):
-        raise BayesError(f"{what}: {given!r} is no list of probabilities, None and names")
+        raise BayesError(f"{what}: {given!r} is not a list of probabilities, None and names")
     return cells
 
 
 def _probability(cell: Any, what: str) -> float:
     if isinstance(cell, bool) or not isinstance(cell, (int, float, np.number)) or not 0 <= float(cell) <= 1:
-        raise BayesError(f"{what}: {cell!r} is no probability")
+        raise BayesError(f"{what}: {cell!r} is not a probability")
     return float(cell)

@@ -13,7 +13,7 @@ from bayeskit.typing import Floats
 def best_tree(names: Sequence[str], weights: Floats, roots: Sequence[float]) -> dict[str, str]:
     """Return the parent of each column in the forest of the largest total weight.
 
-    Weights of 0 are no arc. Names break ties, so the order of the columns does not matter. Each tree is rooted at its
+    Weights of 0 are not arcs. Names break ties, so the order of the columns does not matter. Each tree is rooted at its
     column with the largest of ``roots``.
 
     Parameters

@@ -171,7 +171,7 @@ def pseudo_counts(smoothing: Any, words: Words, counts: Array) -> Floats:
     by_counts = isinstance(rule, MEstimate) and rule.prior == "marginal"
     if not isinstance(rule, COUNT_RULES) or by_counts:
         raise BayesError(
-            f"smoothing={smoothing!r} is no rule for words: give a number, a mapping from word to number, "
+            f"smoothing={smoothing!r} is not a rule for words: give a number, a mapping from word to number, "
             "MLE(), Laplace(), Lidstone(a), MEstimate(m), Dirichlet(beta) or 'auto'"
         )
     named = words.tolist() if isinstance(rule, (Dirichlet, MEstimate)) else range(len(words))

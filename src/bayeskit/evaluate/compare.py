@@ -128,7 +128,7 @@ def _models(models: Any) -> dict[str, Any]:
         for one in [models] if isinstance(models, str) else models:
             name = one if isinstance(one, str) else type(one).__name__
             if name in chosen:
-                raise BayesError(f"{name!r} is there twice: give a mapping from name to model")
+                raise BayesError(f"{name!r} appears twice: give a mapping from name to model")
             chosen[name] = bayeskit.model_named(one) if isinstance(one, str) else one
     if not chosen or any(not hasattr(model, "fit") for model in chosen.values()):
         raise BayesError("models are classifiers: a mapping from name, or names such as 'naive' and 'tree'")

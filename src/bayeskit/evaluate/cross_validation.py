@@ -22,6 +22,7 @@ from bayeskit.errors import BayesError, BayesWarning, UndecidableWarning, with_a
 from bayeskit.evaluate.evaluation import Evaluation, build_evaluation
 from bayeskit.evaluate.metrics import Scoreboard, brier
 from bayeskit.inner_model import reader_of
+from bayeskit.settings import is_integer
 from bayeskit.tolerance import GONE
 from bayeskit.typing import Bools, Floats
 
@@ -109,14 +110,14 @@ def labeled_table(
 
 def check_folds(folds: Any, n_rows: int, what: str = "rows") -> int:
     """Validate the number of folds."""
-    if isinstance(folds, bool) or not isinstance(folds, (int, np.integer)) or not 2 <= folds <= n_rows:
+    if not is_integer(folds) or not 2 <= folds <= n_rows:
         raise BayesError(f"folds={folds!r}: give a whole number from 2 to the number of {what} ({n_rows})")
     return int(folds)
 
 
 def check_repeats(repeats: Any) -> None:
     """Validate the number of repetitions."""
-    if isinstance(repeats, bool) or not isinstance(repeats, (int, np.integer)) or repeats < 1:
+    if not is_integer(repeats) or repeats < 1:
         raise BayesError(f"repeats={repeats!r}: give a whole number of at least 1")
 
 
@@ -371,7 +372,7 @@ def evaluate_rows(
     if method == "held-out":
         if not hasattr(reader_of(model), "tally_"):
             raise BayesError("EM of words keeps no counts to set beside: cross-validate it")
-        return replace((held_out or evaluate_held_out)(model, source), remark=remark)
+        return replace((held_out or evaluate_test_set)(model, source), remark=remark)
     if held_out is not None:
         learned = ", and these are the rows that the model learned" if remark else ""
         raise BayesError(
@@ -416,7 +417,7 @@ def _compare_with_learned(model: Any, source: Source) -> tuple[str, bool]:
     return OTHER, False
 
 
-def evaluate_held_out(model: Any, source: Source) -> Evaluation:
+def evaluate_test_set(model: Any, source: Source) -> Evaluation:
     """Evaluate a fitted model on labeled rows that it has not learned.
 
     A row of a class unknown to the model counts as wrong and in ``n_lost``. The baseline predicts the majority class of
@@ -426,7 +427,7 @@ def evaluate_held_out(model: Any, source: Source) -> Evaluation:
     >>> from bayeskit.data.frames import open_source
     >>> days = datasets.load_worked_example("tennis")
     >>> model = NaiveBayes().fit(days.slice(0, 10), "play")
-    >>> found = evaluate_held_out(model, open_source(days.slice(10), "play"))
+    >>> found = evaluate_test_set(model, open_source(days.slice(10), "play"))
     >>> found.method, found.n_rows, found.accuracy
     ('held-out rows', 4, 0.75)
     """

@@ -128,22 +128,22 @@ class Diagnosis(Readable, Drawable):
         """Summarize the result in sentences."""
         tested = f"{self.n_pairs:,} pairs of {self.things}"
         if not self.n_pairs:
-            told = [f"There are no two {self.things} to test with these rows: the naive assumption was not tested."]
+            lines = [f"There are no two {self.things} to test with these rows: the naive assumption was not tested."]
         elif not self.pairs:
-            told = [f"No dependence beyond chance among {tested}: the naive assumption does no harm here."]
+            lines = [f"No dependence beyond chance among {tested}: the naive assumption does no harm here."]
         else:
             top = self.pairs[0]
             most = f"the most, {top.first!r} and {top.second!r}, {top.bits:.3g} bits"
-            told = [f"{len(self.pairs):,} of {tested} tell of each other beyond what the class tells; {most}."]
+            lines = [f"{len(self.pairs):,} of {tested} tell of each other beyond what the class tells; {most}."]
         sure = (
             f"it says {self.reliability.said_in_all:.1%} on average and is right in {self.reliability.seen_in_all:.1%}"
         )
-        told.append(f"Log loss {self.log_loss:.4g} nats, calibration error {self.reliability.error:.3f}: {sure}.")
+        lines.append(f"Log loss {self.log_loss:.4g} nats, calibration error {self.reliability.error:.3f}: {sure}.")
         if self.best.key != "as it is":
-            told.append(f"Best: {self.best.what}, log loss {self.best.log_loss:.4g}.")
+            lines.append(f"Best: {self.best.what}, log loss {self.best.log_loss:.4g}.")
         elif self.pairs:
-            told.append("Nothing that was tried is better: leave it as it is.")
-        return told
+            lines.append("Nothing that was tried is better: leave it as it is.")
+        return lines
 
     @property
     def sheet(self) -> Sheet:

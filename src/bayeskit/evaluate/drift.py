@@ -238,7 +238,7 @@ def drift(model: Any, X: Any, y: Any = None) -> DriftReport:
     >>> [column.column for column in drift(model, later, "species").drifted]
     ['body_mass_g']
     """
-    from bayeskit.evaluate.cross_validation import evaluate_held_out
+    from bayeskit.evaluate.cross_validation import evaluate_test_set
 
     while hasattr(model, "costs_"):  # compare the probabilities, not the decisions by cost
         model = model.classifier_
@@ -253,7 +253,7 @@ def drift(model: Any, X: Any, y: Any = None) -> DriftReport:
     counts = before.class_counts.reshape(-1)
     was = dict(zip(before.classes, (counts / counts.sum()).tolist(), strict=True))
     classes = tuple(model.classes_.tolist())
-    loss = None if y is None else evaluate_held_out(model, open_source(X, y)).log_loss
+    loss = None if y is None else evaluate_test_set(model, open_source(X, y)).log_loss
     shares = tuple(was.get(label, 0.0) for label in classes)
     return DriftReport(tuple(columns), classes, shares, tuple(proba.mean(axis=0).tolist()), len(proba), loss)
 

@@ -18,6 +18,7 @@ from bayeskit.estimate.information import information_gain
 from bayeskit.evaluate import cross_validation as cv
 from bayeskit.evaluate.cross_validation import Index, LabeledTable
 from bayeskit.evaluate.metrics import log_loss
+from bayeskit.settings import is_integer
 from bayeskit.tables import Readable, Sheet, Table
 from bayeskit.typing import Array, Floats, Ints
 
@@ -233,8 +234,8 @@ def _sizes(sizes: Iterable[int] | None, most: int, first: int = 16, least: int =
         return doubling_sizes(first, most)
     sizes = list(sizes)
     for n in sizes:
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
-            raise BayesError(f"sizes: {n!r} is no whole number of rows")
+        if not is_integer(n):
+            raise BayesError(f"sizes: {n!r} is not a whole number of rows")
     wanted = sorted({int(n) for n in sizes})
     if not wanted or wanted[0] < least or wanted[-1] > most:
         reach = f"from {wanted[0]} to {wanted[-1]}" if wanted else "nowhere"

@@ -62,7 +62,7 @@ def leave_one_out(
         labels = block.labels.astype(np.intp)
         unit = None if block.weights is None else np.minimum(block.weights, 1.0)
         if counts.sum() - (1.0 if unit is None else unit.max(initial=0.0)) <= GONE * counts.sum():
-            raise BayesError("leave-one-out needs two rows at least: without its only row a model believes nothing")
+            raise BayesError("leave-one-out needs two rows at least: without its only row a model has no data")
         seen += np.bincount(labels, block.weights, minlength=len(classes))
         if (seen > counts * (1 + GONE)).any():
             c = int(np.argmax(seen - counts))

@@ -41,6 +41,7 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
 from bayeskit.evaluate.ranking_curves import ScoredRows, check_class_rows
+from bayeskit.settings import is_integer
 from bayeskit.tables import Grid, Readable, Sheet, Table
 from bayeskit.tolerance import LEAST_PROBABILITY, POSITIVE, TIE
 from bayeskit.typing import Floats
@@ -388,13 +389,13 @@ def _check_rows(said: Any, came_true: Any, sample_weight: Any) -> ScoredRows:
     rows = ScoredRows.of(came_true, said, sample_weight, "probability")
     beyond = rows.scores[(rows.scores < 0) | (rows.scores > 1)]
     if len(beyond):
-        raise BayesError(f"{float(beyond[0])!r} is no probability: give numbers from 0 to 1")
+        raise BayesError(f"{float(beyond[0])!r} is not a probability: give numbers from 0 to 1")
     return rows
 
 
 def _bins(p: Floats, weights: Floats, bins: int, strategy: str) -> tuple[npt.NDArray[np.intp], Floats]:
     """Return the bin of each row and the bin edges."""
-    if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 1:
+    if not is_integer(bins) or bins < 1:
         raise BayesError(f"bins={bins!r}: give a whole number of at least 1")
     if strategy not in ("uniform", "quantile"):
         raise BayesError(f'strategy={strategy!r}: give "uniform" or "quantile"')

@@ -1,6 +1,6 @@
 """Evidence of a prediction column by column, and the phrases that describe it.
 
-Formula: weights of evidence, and increments where columns are no factors
+Formula: weights of evidence, and increments where columns are not factors
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ def check_no_texts(tally: Tally) -> None:
     """Raise an error for text columns."""
     if tally.words:
         raise BayesError(
-            f"column {next(iter(tally.words))!r} is text, whose words are no values to list here: "
+            f"column {next(iter(tally.words))!r} is text, whose words are not values to list here: "
             "restrict the model to the other columns, or use TextClassifier.telling_words"
         )
 

@@ -28,7 +28,7 @@ from bayeskit.estimate.formulas import (
     short,
     superscript,
 )
-from bayeskit.settings import check_whole_number
+from bayeskit.settings import check_integer
 from bayeskit.tables import Figure, Grid, Readable, Sheet
 from bayeskit.typing import Floats
 from bayeskit.undecidable import Impossible
@@ -195,7 +195,7 @@ class Work(WorkedPosterior, Drawable):
             solutions.append(probability(log_p))
         solutions += [] if self.undecidable else [short(p) for p in self.posterior]
         n_gaps = len(solutions) if blank is None else blank
-        check_whole_number("blank", n_gaps, 1, len(solutions))
+        check_integer("blank", n_gaps, 1, len(solutions))
         gaps = sorted(np.random.default_rng(random_state).choice(len(solutions), n_gaps, replace=False).tolist())
         numbers = {gap: f"({i}) ______" for i, gap in enumerate(gaps, start=1)}
         shown = iter([numbers.get(i, solution) for i, solution in enumerate(solutions)])

@@ -115,7 +115,7 @@ class ContextTerm(Term):
 
     ``levels[d]`` holds the contexts of the first d parents; level 0 has one table. A cell that is missing or unseen
     adds nothing. A row with a known cell and a parent that is missing or unseen is refused: the model sums over the
-    values of the parent, which is no sum of terms.
+    values of the parent, which is not a sum of terms.
     """
 
     coding: Coding

@@ -89,7 +89,7 @@ class CellReader:
 
     def logarithm(self, column: str, refuses_unseen: bool) -> str:
         """Return the cell name of the logarithm of a number, NULL where it is missing or not positive."""
-        self.number(column)  # refuses what is no number
+        self.number(column)  # refuses what is not a number
 
         def make() -> Node:
             x, zero = self._present(column), syntax.cast(syntax.number(0.0), "double")
@@ -582,7 +582,7 @@ def word_tables(words: Any, texts: Sequence[str]) -> dict[str, WordTable]:
             + (f", name a table for each of {', '.join(texts)}" if texts else "")
         )
     if unknown := [name for name in given if name not in texts]:
-        raise BayesError(f"words= names {unknown[0]!r}, which is no text of the model")
+        raise BayesError(f"words= names {unknown[0]!r}, which is not text of the model")
     return {name: table if isinstance(table, WordTable) else WordTable(table) for name, table in given.items()}
 
 

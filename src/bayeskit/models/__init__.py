@@ -45,7 +45,7 @@ def load(path: str | Path, kind: type[Any] | None = None) -> Any:
     Raises
     ------
     BayesError
-        If the file is damaged, is no model file, or holds a model of another class.
+        If the file is damaged, is not a model file, or holds a model of another class.
 
     Examples
     --------

@@ -359,7 +359,7 @@ class StructuredClassifier(CodedClassifier):
         Raises
         ------
         BayesError
-            If cells are missing, and for smoothing 0, "auto" and "back-off", which are no priors.
+            If cells are missing, and for smoothing 0, "auto" and "back-off", which are not priors.
         """
         tally, rule = self.tally_, as_smoothing(self.smoothing)
         total = log_class_evidence(self.prior, tally.classes, tally.class_counts)

@@ -90,7 +90,7 @@ class AODE(CodedClassifier):
 
     Notes
     -----
-    A column that is missing in a row is no parent there; the members of the other parents sum it out. Rows without a
+    A column that is missing in a row is not a parent there; the members of the other parents sum it out. Rows without a
     parent are scored by naive Bayes.
 
     References
@@ -313,7 +313,7 @@ class AODE(CodedClassifier):
         model, name = self.params_.model, self.schema_.find(parent)
         values = {n: v for (n, v), used in zip(model.values.items(), model.used, strict=True) if used}
         if name not in values:
-            raise BayesError(f"column {name!r} has no part in the model, and is no parent")
+            raise BayesError(f"column {name!r} has no part in the model, and is not a parent")
         n_classes, n_parent = len(self.tally_.classes), len(values[name])
         labels, slots = (part.ravel() for part in np.indices((n_classes, n_parent)))
         tables = {}

@@ -67,7 +67,7 @@ def model_named(name: str) -> Any:
         return getattr(bayeskit, kind)(**settings)
     if name not in SKLEARN:
         names = model_names()
-        raise BayesError(f"{name!r} is no model: it is one of {', '.join(names)}{did_you_mean(name, names)}")
+        raise BayesError(f"{name!r} is not a model: it is one of {', '.join(names)}{did_you_mean(name, names)}")
     module, kind, settings = SKLEARN[name]
     inner = getattr(import_module(module), kind)(**settings)
     return bayeskit.Encoded(inner, coding="codes" if name == "boosting" else "indicators")

@@ -122,7 +122,7 @@ def as_it_is(X: Any, design: Design, tally: Tally) -> Matrix | None:
 
 
 def sparse_matrix(X: Any) -> Any:
-    """A sparse matrix of numbers as CSR of floats; a stored cell that is no finite number is refused."""
+    """A sparse matrix of numbers as CSR of floats; a stored cell that is not a finite number is refused."""
     if not is_sparse(X):
         raise BayesError("this model was fitted on a sparse matrix; give it one")
     open_source(X)
@@ -156,9 +156,9 @@ def collinear(M: Matrix, weights: Floats, mean: Floats, spread: Floats, names: l
     return [names[used[i]] for i in sorted(order[rank:].tolist())]
 
 
-def collinear_sentence(guilty: list[str]) -> str:
+def collinear_sentence(columns: list[str]) -> str:
     """Return the error message for collinear features."""
     return (
-        f"{', '.join(guilty[:5])}{', …' if len(guilty) > 5 else ''}: collinear, a weighted sum of the other columns, "
+        f"{', '.join(columns[:5])}{', …' if len(columns) > 5 else ''}: collinear, a weighted sum of the other columns, "
         "so the weights are not determined. Leave a column out, or pass a penalty above 0 (a prior decides)."
     )

@@ -229,7 +229,7 @@ class FullJointBayes(CodedClassifier):
     def log_marginal_likelihood(self) -> float:
         """Return the log marginal likelihood ln P(data), with a Dirichlet prior over all possible rows of each class.
 
-        In closed form, for rows without missing cells; ``smoothing=0`` is no prior, and raises an error.
+        In closed form, for rows without missing cells; ``smoothing=0`` is not a prior, and raises an error.
 
         Returns
         -------

@@ -3,7 +3,7 @@
     y = b + w · x + ε,   ε ~ N(0, σ²)
 
 Maximum likelihood is least squares. A Gaussian prior w ~ N(0, σ²/λ) makes the maximum of the posterior ridge
-regression. Of a new y we believe Student's t, which knows that w and σ² were only estimated.
+regression. The predictive distribution of a new y is Student's t, which knows that w and σ² were only estimated.
 
 Formula: least squares, ridge, predictive intervals
 """
@@ -120,8 +120,8 @@ class LinearRegression(Composite, PredictsNumbers):
         M, numbers, omega = M[keep], numbers[keep], omega[keep]
         spread = np.where(design.spread > CONSTANT * np.abs(design.mean), design.spread, 0.0)
         names = design.names(counter.tally_)
-        if self.penalty == 0 and (guilty := collinear(M, omega, design.mean, spread, names)):
-            warnings.warn(f"{collinear_sentence(guilty)} The shortest were taken.", BayesWarning, stacklevel=2)
+        if self.penalty == 0 and (dependent := collinear(M, omega, design.mean, spread, names)):
+            warnings.warn(f"{collinear_sentence(dependent)} The shortest were taken.", BayesWarning, stacklevel=2)
         self._learn(M, numbers, omega, spread)
         return self._become(counter, design)
 
@@ -264,7 +264,7 @@ class LinearRegression(Composite, PredictsNumbers):
             setattr(self, name, float(value) if name in FIT else value)
         noise_fits = self.noise_variance_ >= 0 if self.df_ > 0 else np.isnan(self.noise_variance_)
         if not noise_fits or np.isnan(self.log_likelihood_):
-            raise BadFile("the noise or the likelihood of a LinearRegression is no number")
+            raise BadFile("the noise or the likelihood of a LinearRegression is not a number")
         return self._become(counter, design)
 
     def _matrix(self, X: Any) -> Floats:

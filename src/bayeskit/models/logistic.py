@@ -231,8 +231,8 @@ class LogisticRegression(Composite, PredictsClasses):
             self.penalty_ = float(self.penalty)
         if self.penalty_ == 0:
             omega = np.ones(len(loss.labels)) if loss.weights is None else loss.weights
-            if guilty := collinear(loss.M, omega, loss.mean, spread, names):
-                raise BayesError(collinear_sentence(guilty))
+            if dependent := collinear(loss.M, omega, loss.mean, spread, names):
+                raise BayesError(collinear_sentence(dependent))
         loss.with_penalty(self.penalty_, self.scale)
         if self.penalty_ == 0:
             loss.penalty[loss.inverse > 0] = 0.0
@@ -401,7 +401,7 @@ class LogisticRegression(Composite, PredictsClasses):
         held = self._restore_fit(state.read(FIT | {"classes": (list, ValueList)} | weights))
         labels = tuple(held["classes"])
         if None in map(canonical, labels) or sort_values({*labels}) != list(labels):
-            raise BadFile("the classes are not sorted, or one of them is there twice or missing")
+            raise BadFile("the classes are not sorted, or one of them appears twice or is missing")
         _refuse_one_class(list(labels))
         if not held["weights"].size:
             raise BadFile("a LogisticRegression without any weight is none")
@@ -516,12 +516,12 @@ def _form(twin: NaiveBayes, design: Design, intercept: Floats, weights: Floats) 
 
 def _refuse_separable(loss: LogisticLoss, theta: Floats, names: list[str], tol: float) -> None:
     """Without a prior, classes that a line separates send the weights to infinity."""
-    remedy = "Pass a penalty above 0 (a prior keeps the weights finite), such as penalty=1."
+    advice = "Pass a penalty above 0 (a prior keeps the weights finite), such as penalty=1."
     loss.value(theta)
     if loss.smallest_margin > 0:
         raise BayesError(
             "the classes are perfectly separable: every row is on its side of a plane, so the likelihood grows for "
-            f"ever with the weights and has no maximum. {remedy}"
+            f"ever with the weights and has no maximum. {advice}"
         )
     # Where the loss falls like e^−t for ever, Newton's step stays one nat long however near the end is.
     if len(theta) > conditional_likelihood.NEWTON:
@@ -532,8 +532,8 @@ def _refuse_separable(loss: LogisticLoss, theta: Floats, names: list[str], tol: 
         step = np.linalg.lstsq(loss.hessian(theta), loss.gradient(theta), rcond=None)[0].reshape(loss.K, -1)
         if np.abs(step).max() < LONG_STEP:
             return
-    guilty = names[int(np.abs(step[:, 1:]).max(axis=0).argmax())] if names else "the intercept"
+    diverging = names[int(np.abs(step[:, 1:]).max(axis=0).argmax())] if names else "the intercept"
     raise BayesError(
-        f"the weight of {guilty} grows without bound: some rows are told apart for certain (quasi-separable, as where "
-        f"a value occurs in one class only), so the likelihood has no maximum. {remedy}"
+        f"the weight of {diverging} grows without bound: some rows are separated with certainty (quasi-separable, "
+        f"as where a value occurs in one class only), so the likelihood has no maximum. {advice}"
     )

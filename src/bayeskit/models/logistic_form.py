@@ -180,7 +180,9 @@ def naive_form(model: NaiveBayes) -> LogisticForm:
     params = model.params_
     for kind in params.kinds:
         if not isinstance(kind, (CodedColumns, GaussianColumns, TextColumns)):
-            raise BayesError(f"column {kind.names[0]!r} is {kind.kind}: its log odds bend: restrict it")
+            raise BayesError(
+                f"column {kind.names[0]!r} is {kind.kind}: its log odds are not linear: leave it out by restrict"
+            )
     normal = params.of_kind(GaussianColumns)
     names = () if normal is None else tuple(normal.used)
     rules = {} if normal is None else {n: r for n, r in zip(normal.names, normal.rules, strict=True) if n in names}

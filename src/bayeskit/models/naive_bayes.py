@@ -511,7 +511,7 @@ class NaiveBayes(Classifier):
         Raises
         ------
         BayesError
-            For other columns, and for ``smoothing=0`` and "auto", which are no priors.
+            For other columns, and for ``smoothing=0`` and "auto", which are not priors.
 
         Examples
         --------

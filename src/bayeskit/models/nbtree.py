@@ -663,7 +663,7 @@ def forget_names(tree: Tree, values: Mapping[str, Sequence[Value]]) -> Tree:
 
 
 def check_tree(tree: Tree) -> None:
-    """Refuse what is no tree with leaves numbered from 0, left to right."""
+    """Refuse what is not a tree with leaves numbered from 0, left to right."""
 
     def leaves(node: Any) -> list[int]:
         if not isinstance(node, Mapping):

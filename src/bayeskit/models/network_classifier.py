@@ -61,7 +61,7 @@ CLASS = "\0class"  # the node of the class among columns, whatever the name of t
 UNNAMED = "class"  # name of a target that was given as an array
 N_RESTARTS = 10  # of search="order"
 BYTES_PER_CELL = 16  # peak memory of a row repeated for the search, for each column
-CLASS_HAS_PARENTS = "the class has parents, and so the model is no sum of the prior and one term for each column"
+CLASS_HAS_PARENTS = "the class has parents, and so the model is not a sum of the prior and one term for each column"
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ class NetworkClassifier(StructuredClassifier):
     ----------
     edges : iterable of (parent, child), default=None
         The arcs; None to learn them. The target has its name. Where ``y`` is an array, as in cross-validation, "class"
-        or the one name that is no column is the target. A column without arcs does not bear on the class.
+        or the one name that is not a column is the target. A column without arcs does not bear on the class.
     class_arcs : {"all", "search"}, default="all"
         With "all" the class is a parent of every column, and arcs between columns are searched. With "search" the class
         is searched as any other node.
@@ -217,9 +217,9 @@ class NetworkClassifier(StructuredClassifier):
     Notes
     -----
     ``fit`` learns the arcs, which stay fixed when rows are added or removed. The search takes a missing
-    cell as one more value, and a row of weight 2 as two rows; where some weight is no whole number, it counts each row
-    once. Weights that stand for more rows than ``memory_limit`` allows are refused. Columns of more than 1,000 values
-    have no arcs to other columns.
+    cell as one more value, and a row of weight 2 as two rows; where some weight is not a whole number, it counts each
+    row once. Weights that stand for more rows than ``memory_limit`` allows are refused. Columns of more than 1,000
+    values have no arcs to other columns.
 
     Missing cells and values never seen are summed out: ``predict_proba`` is the posterior of :meth:`to_network`.
 

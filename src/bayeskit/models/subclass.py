@@ -2,8 +2,8 @@
 
     P(c | x) ∝ P(c) · Σ_s P(s | c) · Π_j P(x_j | s)
 
-A class that is two things at once (XOR) is no product, but each of the two is. The clusters are found by EM, their
-number by how well the classes of held-out rows are told.
+A class that is two things at once (XOR) is not a product, but each of the two is. The clusters are found by EM, their
+number by how well the classes of held-out rows are predicted.
 
 Formula: mixtures inside a class
 """
@@ -26,7 +26,7 @@ from bayeskit.data.source import Source, engine_of
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.columns.moments import GaussianColumns
-from bayeskit.estimate.mixtures import Cells, by_class, numbers_to_try, score_held_out, smallest_gaps, widen_variances
+from bayeskit.estimate.mixtures import Cells, by_class, numbers_to_try, score_test_rows, smallest_gaps, widen_variances
 from bayeskit.estimate.prior import check_prior, class_prior
 from bayeskit.estimate.temperature import fit_temperature
 from bayeskit.explain.evidence import format_cell, score_increments
@@ -256,8 +256,8 @@ class SubclassBayes(Classifier):
         def report(c: int, done: int, of: int) -> object:
             return tell(f"subclasses of {classes[c]}", done, of)
 
-        numbers, worths = score_held_out(cells, labels, tried, rngs, self.folds, prior, report).best()
-        self.held_out_ = {label: w for label, w, of in zip(classes, worths, tried, strict=True) if len(of) > 1}
+        numbers, held_out = score_test_rows(cells, labels, tried, rngs, self.folds, prior, report).best()
+        self.held_out_ = {label: w for label, w, of in zip(classes, held_out, tried, strict=True) if len(of) > 1}
         return numbers
 
     def tune(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -296,7 +296,7 @@ class SubclassBayes(Classifier):
         return self._fit_parts(tally, {})
 
     def _state_to_save(self) -> State | None:
-        """The gaps between numbers, which are no counts."""
+        """The gaps between numbers, which are not counts."""
         return State({"gaps": self.gaps_}, []) if self.gaps_ else None
 
     def _restore(self, tally: Tally, state: State | None) -> Self:

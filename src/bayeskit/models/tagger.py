@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple, Self, cast
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -152,7 +152,7 @@ class Tagger(Estimator):
         """
         left = self.tally_ - self._more(sentences, tags, fine)
         if not left.n_rows:
-            raise BayesError("forgetting these sentences would leave nothing to believe; start a new model instead")
+            raise BayesError.forgets_all("sentences")
         counts = left.statistics[TagCounts.kind]
         if isinstance(self.own_states, int) and isinstance(counts, TagCounts):
             left = left.with_statistic(counts.drop_unused_states())
@@ -268,7 +268,7 @@ class Tagger(Estimator):
         is_list = isinstance(given, (list, tuple, set, frozenset)) or (
             isinstance(given, np.ndarray) and given.ndim == 1
         )
-        if not is_list and not (rules.is_whole(given) and cast(int, given) >= 0):
+        if not is_list and not (rules.is_integer(given) and given >= 0):
             raise BayesError(f"own_states={given!r}: give a number of words, 0 or more, or a list of words")
 
     def _read(self, sentences: Any, tags: Any, fine: Any) -> tuple[Sentences, Sentences, Sentences | None]:

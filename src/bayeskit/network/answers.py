@@ -54,7 +54,7 @@ class Distribution(Drawable):
     @property
     def _numbers(self) -> Floats:
         if not all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in self.values):
-            raise BayesError(f"{self.variable!r} has no mean, for its values are no numbers: {list(self.values)[:6]}")
+            raise BayesError(f"{self.variable!r} has no mean, for its values are not numbers: {list(self.values)[:6]}")
         return np.array(self.values, dtype=np.float64)
 
 

@@ -224,7 +224,7 @@ class _RowCounter:
         op = comparison.op
         if op == "true":
             if not np.isin(values[~np.isnan(values)], (0, 1)).all():
-                what = f"{comparison.column!r} alone is no statement, for it holds other numbers than 0 and 1"
+                what = f"{comparison.column!r} alone is not a statement, for it holds other numbers than 0 and 1"
                 raise self.query.error(comparison.at, what)
             return np.asarray(values == 1)
         if comparison not in self._bounds:

@@ -77,7 +77,7 @@ def read_text(path: str | Path) -> str:
     try:
         return read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise BadFile(f"{str(path)!r} is no text in UTF-8, and so no file of a network") from None
+        raise BadFile(f"{str(path)!r} is not text in UTF-8, and so no file of a network") from None
 
 
 def parse_bif(text: str, name: str = "the text", *, memory_limit: int = MEMORY_LIMIT) -> BayesianNetwork:
@@ -117,7 +117,7 @@ def check_is_network(network: Any) -> None:
     """Raise an error for anything but a network."""
     if not (hasattr(network, "nodes") and hasattr(network, "states")):
         hint = "pass its to_network()" if hasattr(network, "to_network") else ""
-        raise BayesError(f"{with_article(type(network).__name__)} is no BayesianNetwork", hint=hint)
+        raise BayesError(f"{with_article(type(network).__name__)} is not a BayesianNetwork", hint=hint)
 
 
 def to_bif(network: BayesianNetwork, name: str = "network") -> str:
@@ -166,7 +166,7 @@ class NetworkReader:
 
     def __post_init__(self) -> None:
         if found := SURROGATE.search(self.text):
-            raise self.error(found.start(), f"{found[0]!r} is half of a surrogate pair, which is no text")
+            raise self.error(found.start(), f"{found[0]!r} is half of a surrogate pair, which is not text")
         self.tokens = self._tokens()
         self.now = next(self.tokens)
 
@@ -220,13 +220,13 @@ class NetworkReader:
         except ValueError:
             number = float("nan")
         if not isfinite(number):
-            raise self.error(token.at, f"{token.content[:40]!r} is no number")
+            raise self.error(token.at, f"{token.content[:40]!r} is not a number")
         return number
 
     def add_node(self, node: QueryToken, states: Sequence[str]) -> None:
         """Add a node, which is new and has states."""
         if node.content in self.states:
-            raise self.error(node.at, f"the variable {node.content!r} is there twice")
+            raise self.error(node.at, f"the variable {node.content!r} appears twice")
         if not states or len(set(states)) < len(states):
             raise self.error(node.at, f"{node.content!r} needs states, each once; it has {list(states)[:10]}")
         self.states[node.content] = tuple(states)
@@ -239,7 +239,7 @@ class NetworkReader:
                 raise self.error(known.at, f"there is no variable {known.content!r} ({meant})")
         names = [parent.content for parent in parents]
         if node.content in self.tables:
-            raise self.error(node.at, f"the probabilities of {node.content!r} are there twice")
+            raise self.error(node.at, f"the probabilities of {node.content!r} appear twice")
         if len(set(names)) < len(names) or len(names) > MOST_PARENTS:
             raise self.error(node.at, f"{node.content!r} has a parent twice, or more than {MOST_PARENTS}: {names}")
         cards = {name: len(self.states[name]) for name in (*names, node.content)}
@@ -255,7 +255,7 @@ class NetworkReader:
         from bayeskit.network.network import BayesianNetwork
 
         if not self.states:
-            raise BadFile(f"{self.name}: there is no variable in it, so it is no network")
+            raise BadFile(f"{self.name}: there is no variable in it, so it is not a network")
         if missing := [node for node in self.states if node not in self.tables]:
             raise BadFile(f"{self.name}: variable {missing[0]!r} has no probability block")
         edges = [(parent, child) for child in self.states for parent in self.parents[child]]
@@ -313,7 +313,7 @@ class _BifReader(NetworkReader):
                 self.property_()
                 continue
             if states:
-                raise self.error(self.now.at, f"the type of {name.content!r} is there twice")
+                raise self.error(self.now.at, f"the type of {name.content!r} appears twice")
             self.keyword("type")
             self.keyword("discrete")
             self.sign("[")
@@ -351,7 +351,7 @@ class _BifReader(NetworkReader):
             if self.now.is_("("):
                 row = self.context(parents, shape)
                 if row in place:
-                    raise self.error(at, "this row is there twice")
+                    raise self.error(at, "this row appears twice")
                 place[row] = len(place)
                 numbers += self.numbers(n_states, at)
             elif self.keyword("table", "default") == "table":

@@ -121,9 +121,9 @@ def read_arcs(arcs: Iterable[Any], names: Sequence[str], setting: str) -> list[E
         for node in arc:
             if node not in names:
                 raise SchemaMismatch(
-                    f"{setting}={tuple(arc)!r} names {node!r}, which is no column: {nearest(node, names)}"
+                    f"{setting}={tuple(arc)!r} names {node!r}, which is not a column: {nearest(node, names)}"
                 )
         if arc[0] == arc[1]:
-            raise BayesError(f"{setting}={tuple(arc)!r}: a node is no parent of itself")
+            raise BayesError(f"{setting}={tuple(arc)!r}: a node is not a parent of itself")
         checked.append((arc[0], arc[1]))
     return checked

@@ -153,5 +153,5 @@ def _class(graph: object) -> tuple[tuple[str, ...], Bools]:
         )
     nodes, edges = getattr(graph, "nodes", None), getattr(graph, "edges", None)
     if nodes is None or edges is None:
-        raise BayesError(f"{graph!r} is no network; give a BayesianNetwork or the result of its cpdag()")
+        raise BayesError(f"{graph!r} is not a network; give a BayesianNetwork or the result of its cpdag()")
     return tuple(nodes), class_of(adjacency(nodes, edges))

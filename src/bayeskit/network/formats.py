@@ -121,7 +121,7 @@ def parse_xmlbif(text: str, name: str = "the text", *, memory_limit: int = MEMOR
     try:
         root = ET.fromstring(text)
     except (ET.ParseError, ValueError, RecursionError) as problem:
-        raise BadFile(f"{name}: it is no XML: {problem}") from None
+        raise BadFile(f"{name}: it is not XML: {problem}") from None
     reader = _XmlReader("", name, memory_limit)
     elements = [(str(element.tag).upper(), element) for element in root.iter()]
     for tag, element in elements:
@@ -305,10 +305,10 @@ class _DscReader(_BlockReader):
                     raise self.error(first, f"{len(shape)} states of parents belong here, not {len(states)}")
                 for state, size in zip(states, shape, strict=True):
                     if not re.fullmatch("[0-9]{1,9}", state.content) or int(state.content) >= size:
-                        raise self.error(state.at, f"{state.content!r} is no state of a parent, 0 to {size - 1}")
+                        raise self.error(state.at, f"{state.content!r} is not a state of a parent, 0 to {size - 1}")
                     at = at * size + int(state.content)
             if at in rows:
-                raise self.error(first, "this row is there twice")
+                raise self.error(first, "this row appears twice")
             rows[at] = [self.number(word) for word in self.until(";")]
             if len(rows[at]) != n_states:
                 raise self.error(first, f"{n_states} numbers belong here, and there are {len(rows[at])}")
@@ -340,7 +340,7 @@ def to_dsc(network: BayesianNetwork) -> str:
 def _identifier(node: str) -> str:
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", node):
         raise BayesError(
-            f"the node {node!r} is no name in this format, of letters, digits and _", hint="write .bif or .xml"
+            f"the node {node!r} is not a name in this format, of letters, digits and _", hint="write .bif or .xml"
         )
     return node
 

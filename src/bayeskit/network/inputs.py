@@ -50,7 +50,7 @@ def read_parents(edges: Iterable[Any], nodes: Iterable[str], what: str = "table"
             if node not in parents:
                 raise SchemaMismatch(f"{name} names {node!r}, which has no {what}: {nearest(node, parents)}")
         if edge[0] in parents[edge[1]]:
-            raise BayesError(f"{name} is there twice")
+            raise BayesError(f"{name} appears twice")
         parents[edge[1]].append(edge[0])
     if not parents:
         raise BayesError("a network needs at least one node")
@@ -132,7 +132,7 @@ def read_table(node: str, given: Any, parents: Sequence[str], states: Mapping[st
     try:
         array = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
-        raise BayesError(f"the table of {node!r} is no table of numbers: {str(given)[:60]}") from None
+        raise BayesError(f"the table of {node!r} is not a table of numbers: {str(given)[:60]}") from None
     if array.shape not in ((*shape, n_states), (prod(shape), n_states)):
         axes = f"{(*shape, n_states)} of {', '.join((*parents, node))}"
         raise BayesError(f"the table of {node!r} has shape {array.shape}, not {axes}")
@@ -175,7 +175,7 @@ def _distribution(node: str, row: Any, states: Sequence[Value], context: Any) ->
         return np.asarray(row, dtype=np.float64)
     for state, share in row.items():
         if not is_number(share):
-            raise BayesError(f"{place} the probability of {state!r} is {share!r}, which is no number")
+            raise BayesError(f"{place} the probability of {state!r} is {share!r}, which is not a number")
         p[position(node, state, states, place)] = share
     return p
 
@@ -201,7 +201,7 @@ def normalize_tables(
         row = int(off.argmax())
         if off.max() > SLACK:
             listed = table[row].tolist()
-            raise BayesError(f"the table of {where(row)} sums to {sums[row]:.6g}, not to one ({listed}); mend it")
+            raise BayesError(f"the table of {where(row)} sums to {sums[row]:.6g}, not to one ({listed}); correct it")
         if off.max() > OFF_ONE:
             n_off += int((off > OFF_ONE).sum())
             worst = max(worst, (float(off[row]), f"{where(row)} sums to {sums[row]:.9g}"))
@@ -292,7 +292,7 @@ class EvidenceReader:
     def rows(self, data: Any, *, ignore: Sequence[str] | None = None) -> Iterator[tuple[int, list[int], Floats]]:
         """Yield (first row, observed nodes, likelihoods) of a frame, some rows at a time.
 
-        Columns that are no nodes are refused; where ``ignore`` is given, they and the columns it names are passed over.
+        Columns that are not nodes are refused; with ``ignore``, they and the columns that it names are passed over.
         """
         if isinstance(data, list) and any(isinstance(f, Mapping) for record in data for f in record.values()):
             yield self._soft_rows(data)
@@ -310,9 +310,9 @@ class EvidenceReader:
             codes = [block.codes[name] for name in names]
             for name, column in zip(names, codes, strict=True):
                 for row in np.flatnonzero(column > len(self.states[name]))[:1].tolist():
-                    what = f"column {name!r} has in row {block.start + row} a value that is no state of the node"
+                    what = f"column {name!r} has in row {block.start + row} a value that is not a state of the node"
                     known = nearest("", self.states[name])
-                    raise UnknownValue(f"{what}; {known}. Mend the cell, or empty it: a missing cell says nothing.")
+                    raise UnknownValue(f"{what}; {known}. Correct the cell, or empty it: a missing cell says nothing.")
             for at in range(0, block.n_rows, ROWS):
                 parts = [table[column[at : at + ROWS]] for table, column in zip(choices, codes, strict=True)]
                 yield block.start + at, observed, np.concatenate(parts, axis=1)

@@ -208,7 +208,11 @@ class JointDistribution(Readable, Drawable):
             raise SchemaMismatch(f"there is no column beside {number!r}: a distribution is over at least one variable")
         cells = read_coded_rows(source, Schema({n: Numeric() if n == number else Categorical() for n in names}))
         weights = cells.floats[number]
-        for what, bad in (("no number", np.isnan(weights)), ("negative", weights < 0), ("infinite", np.isinf(weights))):
+        for what, bad in (
+            ("not a number", np.isnan(weights)),
+            ("negative", weights < 0),
+            ("infinite", np.isinf(weights)),
+        ):
             if bad.any():
                 row = int(np.argmax(bad))
                 raise BayesError(f"row {row} has the {number} {weights[row]}, which is {what}")
@@ -483,7 +487,7 @@ class JointDistribution(Readable, Drawable):
         else:
             domain = self._domains[self._find(of)]
             if not domain.numeric or domain.cuts is not None:
-                raise QueryError(f"{of!r} has no mean, for its values are no numbers: {list(self.values[of])[:6]}")
+                raise QueryError(f"{of!r} has no mean, for its values are not numbers: {list(self.values[of])[:6]}")
             numbers = np.array(self.values[of], dtype=np.float64)[here.codes[of]]
         return float(np.sum(here.p * numbers))
 

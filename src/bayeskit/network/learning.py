@@ -96,7 +96,7 @@ class NetworkTally:
         self._check_same_edges(other)
         left = NetworkTally(self.tally - other.tally, self.parents)
         if not any(table.any() for table in left.counts.values()):
-            raise BayesError("forgetting these rows would leave nothing to believe; start a new network instead")
+            raise BayesError.forgets_all("rows")
         return left.checked()
 
     def checked(self) -> NetworkTally:

@@ -104,7 +104,7 @@ class BayesianNetwork(Readable, Drawable):
         parents = inputs.read_parents(edges, tables)
         for node in states or {}:
             if node not in parents:
-                raise SchemaMismatch(f"states= names {node!r}, which is no node: {nearest(node, parents)}")
+                raise SchemaMismatch(f"states= names {node!r}, which is not a node: {nearest(node, parents)}")
         known = {n: inputs.read_states(n, t, bool(parents[n]), (states or {}).get(n)) for n, t in tables.items()}
         cards, cost = {node: len(values) for node, values in known.items()}, 0
         for node in tables:

@@ -158,4 +158,4 @@ def _check_cuts(listed: Any, values: Values) -> Cuts:
 
 def _check_distribution(table: Floats, what: str) -> None:
     if (table < 0).any() or (np.abs(table.sum(axis=1) - 1) > OFF_ONE).any():
-        raise BadFile(f"{what} holds what are no probabilities, or do not sum to one")
+        raise BadFile(f"{what} holds what are not probabilities, or do not sum to one")

@@ -210,7 +210,7 @@ class ProbabilityQuery:
         column = comparison.column
         if comparison.op == "true":
             if not domain.boolean:
-                what = f"{column!r} alone is no statement, for it is not boolean: compare it with one of "
+                what = f"{column!r} alone is not a statement, for it is not boolean: compare it with one of "
                 raise self.error(comparison.at, what + _list_values(domain.values))
             return np.array([value in (True, "true", "yes") for value in domain.folded], dtype=bool)
         if comparison.op in IS_MISSING:
@@ -401,7 +401,7 @@ class _QueryParser:
 
     def value(self) -> QueryToken:
         if self.now.kind in ("sign", "end"):
-            hint = "; a value that is no plain word stands in quotes" if self.now.content in COMPARISONS else ""
+            hint = "; a value that is not a plain word stands in quotes" if self.now.content in COMPARISONS else ""
             raise error(self.text, self.now.at, f"a value is expected here{hint}")
         return self.take()
 

@@ -32,7 +32,7 @@ from bayeskit.network.graph import DirectedGraph
 from bayeskit.network.network import BayesianNetwork
 from bayeskit.network.variable_elimination import MEMORY_LIMIT
 from bayeskit.progress import Bar, check_progress
-from bayeskit.settings import check_whole_number, one_of
+from bayeskit.settings import check_integer, one_of
 from bayeskit.tables import Grid, Sheet
 from bayeskit.typing import Array, Bools
 
@@ -101,9 +101,9 @@ class SearchSettings:
     def __post_init__(self) -> None:
         one_of("score", self.score, SCORES)
         one_of("search", self.search, (*SEARCHES, "none"))
-        check_whole_number("max_parents", self.max_parents, 0, MOST_PARENTS)
-        check_whole_number("n_restarts", self.n_restarts, 0, 10**6)
-        check_whole_number("random_state", self.random_state, 0, 2**63 - 1)
+        check_integer("max_parents", self.max_parents, 0, MOST_PARENTS)
+        check_integer("n_restarts", self.n_restarts, 0, 10**6)
+        check_integer("random_state", self.random_state, 0, 2**63 - 1)
         if not is_number(self.equivalent_sample_size) or not 0 < self.equivalent_sample_size < 1e9:
             raise BayesError(f"equivalent_sample_size={self.equivalent_sample_size!r}: give a number above 0")
 
@@ -125,7 +125,7 @@ def read_constraints(
     for number, tier in enumerate(tiers):
         for name in [tier] if isinstance(tier, str) else tier:
             if name not in at:
-                raise SchemaMismatch(f"tiers= names {name!r}, which is no column: {nearest(name, names)}")
+                raise SchemaMismatch(f"tiers= names {name!r}, which is not a column: {nearest(name, names)}")
             if level.setdefault(name, number) != number:
                 raise BayesError(f"tiers= names {name!r} twice, in tier {level[name] + 1} and in tier {number + 1}")
     for a in level:
@@ -386,7 +386,7 @@ def _tree(rows: CodedTable, target: str | None) -> Bools:
     """Return Chow and Liu's tree of the columns, given the target where there is one, with arcs from the target."""
     names = rows.names
     if target is not None and target not in names:
-        raise SchemaMismatch(f"target={target!r} is no column: {nearest(target, names)}")
+        raise SchemaMismatch(f"target={target!r} is not a column: {nearest(target, names)}")
     others = [v for v, name in enumerate(names) if name != target]
     given = [names.index(target)] if target is not None else []
     weights = np.zeros((len(others), len(others)))
@@ -510,7 +510,7 @@ def pc(
     """
     if not isinstance(alpha, float) or not 0 < alpha < 1:
         raise BayesError(f"alpha={alpha!r}: give a number between 0 and 1")
-    check_whole_number("max_given", max_given, 0, MOST_PARENTS)
+    check_integer("max_given", max_given, 0, MOST_PARENTS)
     check_progress(progress)
     rows = read_rows(data, roles, domains, cuts)
     if not rows.n_complete:

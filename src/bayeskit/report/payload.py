@@ -53,7 +53,7 @@ def classifier_payload(model: Any) -> dict[str, Any]:
     elif hasattr(model, "_scoring_form"):
         form, written = _exported_form(model), {}
     else:
-        raise NoPage(f"the score of {type(model).__name__} is no sum over columns, so the page cannot compute it")
+        raise NoPage(f"the score of {type(model).__name__} is not a sum over columns, so the page cannot compute it")
     listed = [*form["terms"], *written.values()]
     n_weights = sum(len(term["words"]) for term in listed if term["kind"] == "words") * len(form["classes"])
     if n_weights > MOST_WEIGHTS:

@@ -9,7 +9,7 @@ from bayeskit.data.sequences import Sequences
 from bayeskit.errors import BayesError
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.estimator import Estimator
-from bayeskit.models.base.rules import check_whole_number
+from bayeskit.models.base.rules import check_integer
 from bayeskit.tables import ProbabilityTable, Sheet, Table
 from bayeskit.typing import Floats
 
@@ -30,8 +30,8 @@ class SequenceModel(Estimator):
         """Check the model and the number and length of sequences to draw."""
         self._check_is_fitted()
         self._check_settings()
-        check_whole_number("n", n, 0)
-        check_whole_number("length", length, 0)
+        check_integer("n", n, 0)
+        check_integer("length", length, 0)
         need = 64.0 * n * length * n_columns  # bytes of a cell in a list and of its temporaries
         check_memory(Need(f"{n:,} sequences of {length:,} steps", need, "Draw fewer at a time."), self.memory_limit)
 
@@ -55,11 +55,6 @@ def shares_table(key: str, contexts: list[str], variable: str, values: Sequence[
     columns = {key: contexts, **{str(value): shares[:, j].tolist() for j, value in enumerate(values)}}
     given = {"after": "context"}.get(key, "state")
     return ProbabilityTable(columns, variable=variable, values=values, given=given, contexts=contexts, shares=shares)
-
-
-def nothing_left_error() -> BayesError:
-    """Build the error for forgetting all sequences."""
-    return BayesError("forgetting these sequences would leave nothing to believe; start a new model instead")
 
 
 def step_name(sequences: Sequences, at: int) -> str:

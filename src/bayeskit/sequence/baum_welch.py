@@ -197,7 +197,7 @@ class StateLabels:
         codes = sequences.coded(sequences.labels, Vocabulary(states), name="state")
         if (codes == UNSEEN).any():
             at = int(np.argmax(codes == UNSEEN))
-            raise BayesError(unknown_step(sequences, sequences.labels, at, "which is no state", states))
+            raise BayesError(unknown_step(sequences, sequences.labels, at, "which is not a state", states))
         hidden = np.concatenate([[0], np.cumsum(codes < 0)])
         return cls(sequences, codes, np.asarray(hidden[sequences.starts[1:]] == hidden[sequences.starts[:-1]]))
 

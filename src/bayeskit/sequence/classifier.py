@@ -30,7 +30,7 @@ from bayeskit.models.base.class_weight import weigh_classes
 from bayeskit.models.base.classifier import class_array
 from bayeskit.models.base.estimator import clone, seed_of
 from bayeskit.models.base.persistence import Composite
-from bayeskit.sequence.base import SequenceModel, nothing_left_error
+from bayeskit.sequence.base import SequenceModel
 from bayeskit.sequence.explanation import explain_sequences
 from bayeskit.sequence.hidden_markov import HiddenMarkovModel
 from bayeskit.sequence.markov_chain import LeaveOneOutChains, MarkovChain
@@ -68,7 +68,7 @@ class ClassTallies:
         tallies = {c: held - other.tallies[c] if c in other.tallies else held for c, held in self.tallies.items()}
         remaining = [c for c in self.tallies if left[c] > gone]
         if not remaining:
-            raise nothing_left_error()
+            raise BayesError.forgets_all("sequences")
         return ClassTallies({c: tallies[c] for c in remaining}, {c: left[c] for c in remaining})
 
 
@@ -76,7 +76,7 @@ def check_not_empty(by_class: Mapping[Value, Tally | Sequences]) -> None:
     """Raise an error if all sequences of a class are empty."""
     for label, of_class in by_class.items():
         if not of_class.n_rows:
-            raise BayesError(f"the sequences of class {label!r} are all empty, so there is nothing to believe of it")
+            raise BayesError(f"the sequences of class {label!r} are all empty, so nothing is known of it")
 
 
 def shared_schema(model: Any, sequences: Sequences) -> Schema:
@@ -197,8 +197,8 @@ class SequenceClassifier(SequenceModel, Composite):
     learn_source = unavailable(f"{READ_WHOLE} to partial_fit")
     forget_source = unavailable(f"{READ_WHOLE} to forget")
     restrict = unavailable("its models speak of whole steps. Fit again without the column")
-    column_importance = unavailable("steps are no columns. explain says what each step adds")
-    nomogram = unavailable("steps are no columns. explain says what each step adds")
+    column_importance = unavailable("steps are not columns. explain says what each step adds")
+    nomogram = unavailable("steps are not columns. explain says what each step adds")
 
     # -- learning ------------------------------------------------------------------------------------
 

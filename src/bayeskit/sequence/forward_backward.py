@@ -32,7 +32,7 @@ from bayeskit.estimate.emissions import (
     add_statistics,
 )
 from bayeskit.estimate.state_transitions import MinimumStays
-from bayeskit.models.base.rules import check_whole_number
+from bayeskit.models.base.rules import check_integer
 from bayeskit.tolerance import UNDERFLOW
 from bayeskit.typing import Array, Bytes, Floats, Ints
 
@@ -442,7 +442,7 @@ class OnlineFilter:
 
     def forecast(self, steps: int = 1) -> Floats:
         """Return the state probabilities after ``steps`` more steps, shape (n_states,)."""
-        check_whole_number("steps", steps, 1)
+        check_integer("steps", steps, 1)
         now = self._first if self._belief is None else self._belief @ self._moves
         for _ in range(steps - 1):
             now = now @ self._moves
@@ -511,11 +511,11 @@ class OnlineFilter:
         if cell is None:
             return float("nan")
         if isinstance(cell, str):
-            what = "no number"
+            what = "not a number"
         elif abs(cell) > LARGEST:
             what = f"too large (beyond {LARGEST:g})"
         elif name in self._counts and (cell < 0 or cell != int(cell)):
-            what = "no count (a whole number from 0)"
+            what = "not a count (a whole number from 0)"
         else:
             return float(cell)
         raise BayesError(f"column {name!r} is {cell!r} at step {self.n_steps + 1}, {what}")

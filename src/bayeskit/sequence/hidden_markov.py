@@ -25,10 +25,11 @@ from bayeskit.models.base import rules
 from bayeskit.models.base.available import unavailable
 from bayeskit.models.base.estimator import clone, seed_of
 from bayeskit.progress import Bar, check_progress
-from bayeskit.sequence.base import impossible_error, nothing_left_error
+from bayeskit.sequence.base import impossible_error
 from bayeskit.sequence.baum_welch import BaumWelch, EMHistory, HMMStructure, StateLabels
 from bayeskit.sequence.forward_backward import HMMStatistics, ImpossibleSequence, Observations, Trellis
 from bayeskit.sequence.inference import HMMInference
+from bayeskit.settings import is_integer
 from bayeskit.storage.model_file import State
 from bayeskit.tables import Table
 from bayeskit.tally.plan import Space
@@ -294,7 +295,7 @@ class HiddenMarkovModel(HMMInference):
             raise BayesError(f"{name} has positions without a state: what was expected of it cannot be forgotten")
         left = self.tally_ - self._count(labels.labeled, self.tally_.schema)
         if not left.n_rows and self.expected_statistics_ is None:
-            raise nothing_left_error()
+            raise BayesError.forgets_all("sequences")
         return self._become(left, self.expected_statistics_)
 
     def merge(self, other: Any) -> Self:
@@ -455,7 +456,7 @@ class HiddenMarkovModel(HMMInference):
             raise BadFile("the scales of columns are not those of the columns with numbers")
         scales = {name: ColumnScale(*map(float, pair)) for name, pair in state.header["scales"].items()}
         if not all(np.isfinite(scale.mean) and 0 <= scale.variance < np.inf for scale in scales.values()):
-            raise BadFile("the scale of a column is no number")
+            raise BadFile("the scale of a column is not a number")
         structure = HMMStructure.of(self, tally, scales)
         shapes = [array.shape for array in structure.empty_statistics().arrays()]
         state.holds(len(shapes), "scales", "training")
@@ -486,7 +487,7 @@ def candidate_numbers(setting: Any) -> list[int] | None:
     """Return the candidate numbers of states, None if there is only one or none is given."""
     if setting is None:
         return None
-    if isinstance(setting, (int, np.integer)) and not isinstance(setting, bool):
+    if is_integer(setting):
         if setting < 1:
             raise BayesError(f"n_states={setting!r}: there is at least one state")
         if setting > MOST_COPIES:

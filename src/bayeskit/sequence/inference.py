@@ -18,7 +18,7 @@ from bayeskit.estimate.state_transitions import stationary_distribution
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.classifier import class_array
 from bayeskit.models.base.estimator import seed_of
-from bayeskit.models.base.rules import check_whole_number
+from bayeskit.models.base.rules import check_integer
 from bayeskit.nearest import did_you_mean
 from bayeskit.sequence.base import SequenceModel, impossible_error, shares_table
 from bayeskit.sequence.baum_welch import HMMParameters, HMMStructure
@@ -258,7 +258,7 @@ class HMMInference(SequenceModel):
         list of list of StatePath
             Fewer than k paths if no more are possible.
         """
-        check_whole_number("k", k, 1)
+        check_integer("k", k, 1)
         sequences, observed = self._observed(X, lengths)
         longest = int(sequences.lengths.max(initial=0))
         need = 4.0 * longest * len(self.structure_.stays.owner) * k + 8.0 * sequences.n_rows * (k + len(self.start_))
@@ -408,8 +408,8 @@ class HMMInference(SequenceModel):
         StateExplanation
             Parts that sum to the log odds.
         """
-        check_whole_number("step", step, 0)
-        check_whole_number("sequence", sequence, 0)
+        check_integer("step", step, 0)
+        check_integer("sequence", sequence, 0)
         sequences = self._sequences(X, lengths)
         if not 0 <= sequence < len(sequences):
             raise BayesError(f"sequence={sequence}: there are {len(sequences)}, counted from 0")
@@ -426,7 +426,7 @@ class HMMInference(SequenceModel):
         if state is None:
             return None
         if state not in names:
-            raise BayesError(f"{state!r} is no state{did_you_mean(state, names)} ({', '.join(map(str, names[:8]))})")
+            raise BayesError(f"{state!r} is not a state{did_you_mean(state, names)} ({', '.join(map(str, names[:8]))})")
         return names.index(state)
 
     # -- forecasts -------------------------------------------------------------------------------------
@@ -444,7 +444,7 @@ class HMMInference(SequenceModel):
         -------
         Forecast
         """
-        check_whole_number("steps", steps, 1)
+        check_integer("steps", steps, 1)
         sequences, observed = self._observed(X, lengths)
         likelihoods, last = self.trellis_.final_forward(observed)
         for i in np.flatnonzero(np.isneginf(likelihoods)).tolist():
@@ -538,7 +538,7 @@ class HMMInference(SequenceModel):
         list of list of list
             n paths for each sequence.
         """
-        check_whole_number("n", n, 0)
+        check_integer("n", n, 0)
         sequences, observed = self._observed(X, lengths)
         rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
         try:

@@ -26,7 +26,7 @@ from bayeskit.models.base.available import conditional_property, unavailable
 from bayeskit.models.base.classifier import refuse_no_counts
 from bayeskit.models.base.estimator import clone, seed_of
 from bayeskit.models.base.left_out import LeftOutRows
-from bayeskit.sequence.base import UNSEEN, SequenceModel, nothing_left_error, shares_table, unknown_step
+from bayeskit.sequence.base import UNSEEN, SequenceModel, shares_table, unknown_step
 from bayeskit.storage.model_file import State
 from bayeskit.tables import Grid, Table
 from bayeskit.tally.plan import Space
@@ -167,7 +167,7 @@ class MarkovChain(SequenceModel):
         self._check_settings()
         left = self.tally_ - self._count_transitions(self._read(X, lengths, sample_weight))
         if not left.n_rows:
-            raise nothing_left_error()
+            raise BayesError.forgets_all("sequences")
         return self.fit_tally(left)
 
     def merge(self, other: Any) -> Self:
@@ -238,7 +238,7 @@ class MarkovChain(SequenceModel):
         ndarray of shape (n_sequences, n_symbols)
             In the order of ``symbols_``.
         """
-        rules.check_whole_number("steps", steps, 1)
+        rules.check_integer("steps", steps, 1)
         sequences = self._sequences(X, lengths)
         contexts = self._contexts(sequences)
         of: Ints = np.arange(len(sequences))

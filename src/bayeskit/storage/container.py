@@ -84,7 +84,7 @@ def unpack(data: bytes | memoryview) -> tuple[dict[str, Any], list[Array]]:
     """Return header and arrays; raise :class:`BadFile` for anything that :func:`pack` has not written."""
     view = memoryview(data)
     is_data = len(view) >= _PREFIX + _CHECKSUM and bytes(view[: len(MAGIC)]) == MAGIC
-    check_file(is_data, "this is no bayeskit data: it does not start as such a file does")
+    check_file(is_data, "this is not bayeskit data: it does not start as such a file does")
     version, length = struct.unpack_from("<HQ", view, len(MAGIC))
     if version != VERSION:
         action = "upgrade bayeskit" if version > VERSION else "fit the model again"
@@ -302,7 +302,7 @@ class ValueLists:
         try:
             strings.validate(full=True)
         except pa.ArrowException as problem:
-            raise BadFile(f"a list of values holds bytes that are no text: {problem}") from None
+            raise BadFile(f"a list of values holds bytes that are not text: {problem}") from None
         for start in range(0, len(strings), CHUNK):
             part = strings.slice(start, CHUNK + 1)
             rising = pc.greater(part[1:], part[:-1]).to_numpy(zero_copy_only=False).astype(bool)

@@ -83,7 +83,7 @@ def _hide_invalid_ports(place: str) -> str:
 def expand_user(path: str | Path) -> Path:
     """Return the path with ``~`` filled in; ``~nobody`` stays as it is and is then not found."""
     if "\0" in str(path):
-        raise BayesError(f"{str(path)!r} is no path: it has a zero character in it")
+        raise BayesError(f"{str(path)!r} is not a path: it has a zero character in it")
     try:
         return Path(path).expanduser()
     except RuntimeError:
@@ -122,7 +122,9 @@ def no_file(path: str | Path, what: str = "there is no file") -> BadFile:
     """Build the error for a path at which nothing lies, with similar names in its folder."""
     if "://" in str(path):
         address = hide_secrets(path)
-        return BadFile(f"{address} is no path on this machine", hint="copy it to a file first, for instance by fsspec")
+        return BadFile(
+            f"{address} is not a path on this machine", hint="copy it to a file first, for instance by fsspec"
+        )
     place = expand_user(path)
     try:
         names = [entry.name for entry in islice(place.parent.iterdir(), MOST_NAMES)]
@@ -190,9 +192,9 @@ def read_all(file: BinaryIO, start: bytes = b"") -> bytes:
 def _explain(where: Path, problem: OSError) -> str:
     """Explain why a path cannot be read, and how to fix it."""
     if problem.errno == errno.ELOOP:
-        return "is a link that leads back to itself: mend the link, or name the file itself"
+        return "is a link that leads back to itself: correct the link, or name the file itself"
     if isinstance(problem, FileNotFoundError) and os.path.islink(where):  # noqa: PTH114
-        return f"is a link to {where.readlink()}, where nothing is: mend the link, or name the file itself"
+        return f"is a link to {where.readlink()}, where nothing is: correct the link, or name the file itself"
     if isinstance(problem, PermissionError):
         return f"cannot be read: {problem.strerror}. Ask its owner for the right to read it, or for a copy."
     return f"cannot be read: {problem.strerror or problem}"
@@ -294,7 +296,7 @@ def _write_errors(path: str | Path) -> Iterator[None]:
     except OSError as problem:
         if "://" in str(path):
             hint = "write a file and copy it there, for instance by fsspec"
-            raise BayesError(f"{hide_secrets(path)} is no path on this machine", hint=hint) from None
+            raise BayesError(f"{hide_secrets(path)} is not a path on this machine", hint=hint) from None
         raise BayesError(f"{path} cannot be written: {problem.strerror}") from None
 
 

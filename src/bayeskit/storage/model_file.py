@@ -43,7 +43,7 @@ OBJECTS = {kind.__name__: kind for kind in (*SMOOTHINGS, *ROLES, VarianceFloor, 
 KINDS = {kind.__name__: kind for kind in TYPES}
 """Types of columns, which may stand for them."""
 OF_THE_MACHINE = ("n_threads", "progress")  # settings that say nothing of the model
-LARGEST = 1e150  # of a fitted number, as of a cell: beyond it products are no numbers
+LARGEST = 1e150  # of a fitted number, as of a cell: beyond it products are not numbers
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,9 @@ class State:
                 continue
             types = description if isinstance(description, tuple) else (description,)
             value = values[name] = self.header[name]
-            check_file(type(value) in types, f"{name} is {value!r} in the file, which is no {types[0].__name__}")
+            check_file(
+                type(value) in types, f"{name} is {value!r} in the file, which is not of type {types[0].__name__}"
+            )
         return values
 
     def numbers(self, at: int, *shape: int) -> Floats:

@@ -199,7 +199,7 @@ def tree_arrays(arrays: list[Array], n_columns: int) -> Trees:
 def need(holds: bool) -> None:
     """Raise an error for invalid trees."""
     if not holds:
-        raise BadFile("these are no trees: what they read, or where they lead, cannot be right")
+        raise BadFile("these are not trees: what they read, or where they lead, cannot be right")
 
 
 def intervals(column: TreeColumn, numbers: Floats, n_threads: int) -> Bytes:

@@ -36,7 +36,7 @@ from bayeskit.tally.statistic import BlockCounts, ColumnStatistic, Statistic, re
 from bayeskit.tolerance import GONE, LOW_PART, LOW_TINY, RESIDUE, ROUNDING, SPREAD_NOISE
 from bayeskit.typing import Array, Bools, Floats, Ints
 
-LARGEST_COUNT = 2.0**53  # beyond it floats have no fractions, and are no counts either
+LARGEST_COUNT = 2.0**53  # beyond it floats have no fractions, and are not counts either
 MANY_CLASSES = 32
 
 
@@ -226,7 +226,7 @@ class Moments(EqualFields):
         count = self.n.astype(np.float64)
         for high, low in (self._count, self._sum, self._square):
             valid = (np.abs(low) <= np.abs(high) * LOW_PART + LOW_TINY).all()
-            check_file(valid, "the sums of a column have low parts that are no rounding of the high ones")
+            check_file(valid, "the sums of a column have low parts that are not a rounding of the high ones")
         with np.errstate(over="ignore"):
             for total, limit in ((self.sum_hi, LARGEST), (self.square_hi, LARGEST**2)):
                 valid = (np.abs(total) <= count * limit * (1 + ROUNDING)).all()
@@ -353,15 +353,15 @@ def are_counts(x: Floats) -> Bools:
 
 
 def refuse_no_counts(block: Block, names: Sequence[str]) -> None:
-    """Raise an error for a number that is no count."""
+    """Raise an error for a number that is not a count."""
     for name in names:
         x = block.floats[name]
         rows = np.flatnonzero(~np.isnan(x) & ~are_counts(x))
         if len(rows):
             raise BayesError(
-                f"column {name!r} has {x[rows[0]]:g} in row {block.start + rows[0]}, which is no count (a whole number "
-                "from 0).",
-                hint='Take it otherwise: numeric="gaussian", for all columns or for this one.',
+                f"column {name!r} has {x[rows[0]]:g} in row {block.start + rows[0]}, which is not a count (a whole "
+                "number from 0).",
+                hint='Choose another kind: numeric="gaussian", for all columns or for this one.',
             )
 
 
@@ -373,7 +373,7 @@ class CountMoments(ColumnMoments):
 
     @classmethod
     def count(cls, request: Request, counter: BlockCounts) -> Self:
-        """Count a block; raise an error for the first number that is no count."""
+        """Count a block; raise an error for the first number that is not a count."""
         refuse_no_counts(counter.block, request.columns)
         return super().count(request, counter)
 
@@ -409,7 +409,7 @@ class LogMoments(ColumnMoments):
                 raise BayesError(
                     f"column {name!r} has {x[rows[0]]:g} in row {counter.block.start + rows[0]}, which has no logarithm"
                     ": log-normal columns hold numbers above zero.",
-                    hint=f"Take it otherwise: {format_setting('numeric', {name: 'gaussian'})}",
+                    hint=f"Choose another kind: {format_setting('numeric', {name: 'gaussian'})}",
                 )
         return cls(request.columns, Moments(*counter.moments(logs)))
 

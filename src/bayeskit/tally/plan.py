@@ -56,9 +56,9 @@ class Request:
             kind, listed, options = written
             columns = tuple(part if isinstance(part, str) else tuple(part) for part in listed)
         except (TypeError, ValueError):
-            raise BadFile("this is no list of what was counted") from None
+            raise BadFile("this is not a list of what was counted") from None
         request = cls(kind, columns, options)
-        check_file(isinstance(kind, str) and isinstance(options, dict), "this is no list of what was counted")
+        check_file(isinstance(kind, str) and isinstance(options, dict), "this is not a list of what was counted")
         known = all(isinstance(name, str) for name in request.names) and len(set(columns)) == len(columns)
         check_file(known, "columns are counted that have no name, or are counted twice")
         return request

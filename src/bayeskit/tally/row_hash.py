@@ -110,7 +110,7 @@ class RowHash:
             total, *sample, bound = np.frombuffer(b85decode(rows), ">u8").tolist()
             read = cls(n_rows, total, tuple(sample), bound or 2**64)
         except (TypeError, ValueError) as problem:
-            raise BadFile(f"this is no hash of rows: {problem!r}") from None
+            raise BadFile(f"this is not a hash of rows: {problem!r}") from None
         fits = type(n_rows) is int and len(sample) <= n_rows <= MOST_ROWS and 0 < read.bound <= 2**64
         fits = fits and sample == sorted(sample) and read == read.bounded()
         check_file(fits and (n_rows == len(sample) or read.bound < 2**64), "the hash of the rows does not fit together")
@@ -183,10 +183,10 @@ def _hash_value(value: Value) -> int:
     """Hash a value; equal numbers of any type have equal hashes."""
     if isinstance(value, str):
         return _checksum(value)
-    is_whole = not isinstance(value, float) or value.is_integer()
-    return (int(value) if is_whole else hash(value)) % 2**64
+    is_integer = not isinstance(value, float) or value.is_integer()
+    return (int(value) if is_integer else hash(value)) % 2**64
 
 
 def _hash_documents(texts: Documents) -> Hashes:
-    """Hash the bytes of documents; a missing one is no empty one."""
+    """Hash the bytes of documents; a missing one is not an empty one."""
     return kernels.hash_texts(texts.data, texts.offsets) + texts.missing

@@ -245,7 +245,7 @@ class TagCounts(CountArrays, Statistic):
         known = request.columns == (COLUMN,) and type(fine) is bool and list(own_states) == sorted({*own_states})
         check_file(known, "the counts of tags have other settings than a tagger has")
         if n > MOST_STATES or list(states) != sorted({*states}):
-            raise BadFile("the states of the tags are not sorted, or stand there twice")
+            raise BadFile("the states of the tags are not sorted, or appear twice")
         for keys, counts, size in (
             (pair_keys, pair_counts, len(words) * n),
             (triple_keys, triple_counts, (n + 1) ** 3),
@@ -274,5 +274,5 @@ class TagCounts(CountArrays, Statistic):
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise BadFile("a tag is no text")
+        raise BadFile("a tag is not text")
     return value

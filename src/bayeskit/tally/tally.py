@@ -81,11 +81,11 @@ def _rising(listed: Any, declared: tuple[Value, ...] = ()) -> tuple[Value, ...]:
     elif isinstance(listed, ValueList):
         return values
     elif {*map(type, values)} == {str}:
-        canonical("".join(values))  # refuses what is no text
+        canonical("".join(values))  # refuses what is not text
         rise = all(map(lt, values, values[1:]))
     else:
         rise = None not in map(canonical, values) and sort_values(dict.fromkeys(values)) == list(values)
-    check_file(rise, "classes or values are missing, not sorted, not those that are declared, or stand there twice")
+    check_file(rise, "classes or values are missing, not sorted, not those that are declared, or appear twice")
     return values
 
 
@@ -480,7 +480,7 @@ class Tally(Readable):
             space = Space(space.schema, _rising(space.classes), values, space.weighted)
             check_one_kind(space.classes)
         except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError) as problem:
-            raise BadFile(f"this is no tally: {problem!r}") from None
+            raise BadFile(f"this is not a tally: {problem!r}") from None
         row_hash = RowHash.from_json(header["row_hash"]) if "row_hash" in header else None
         tally = cls(space, arrays[0], statistics, row_hash)
         for statistic in statistics.values():

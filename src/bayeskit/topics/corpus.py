@@ -245,7 +245,7 @@ def _as_csr(X: Any) -> Any:
             dense = dense.astype(np.float64)
         matrix = csr_matrix(X.tocsr() if dense is None else dense)
     except (TypeError, ValueError) as problem:
-        raise BayesError(f"this is no matrix of counts: {problem}") from None
+        raise BayesError(f"this is not a matrix of counts: {problem}") from None
     if matrix.dtype.kind not in "biuf":
         raise BayesError(f"counts are whole numbers, and these are {matrix.dtype}")
     if not matrix.has_canonical_format:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Integral
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -21,7 +20,8 @@ from bayeskit.drawable import Drawable, draw
 from bayeskit.errors import BayesError
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.estimator import clone, seed_of
-from bayeskit.models.base.rules import check_whole_number, one_of
+from bayeskit.models.base.rules import check_integer, one_of
+from bayeskit.settings import is_integer
 from bayeskit.tables import Figure, Grid, Readable, Sheet, Table
 from bayeskit.topics.corpus import Corpus, CountMatrix, random_stream, read_form
 from bayeskit.typing import Array, Floats, Ints, Singles
@@ -34,8 +34,8 @@ TOKENS_AT_A_TIME = 1 << 16
 class TopicDistributions:
     """P(word | topic) = (n_wk + β) / (n_k + V β) from counts of shape (n_words, n_topics), and the document prior.
 
-    >>> believed = TopicDistributions(np.array([[3, 0], [0, 1]], np.int32), np.ones(2), 1.0)
-    >>> believed.topic_words.tolist()
+    >>> distributions = TopicDistributions(np.array([[3, 0], [0, 1]], np.int32), np.ones(2), 1.0)
+    >>> distributions.topic_words.tolist()
     [[0.8, 0.2], [0.3333333333333333, 0.6666666666666666]]
     """
 
@@ -102,35 +102,35 @@ class TopWord(NamedTuple):
     lift: float
 
 
-def word_scores(believed: TopicDistributions, by: str = "probability", weight: float = WEIGHT) -> Floats:
+def word_scores(distributions: TopicDistributions, by: str = "probability", weight: float = WEIGHT) -> Floats:
     """Score words by topic, shape (n_topics, n_words); −∞ for words that a topic does not have.
 
-    >>> believed = TopicDistributions(np.array([[60, 20], [3, 0], [37, 80]], np.int32), np.ones(2), 0.01)
-    >>> [int(word_scores(believed, by)[0].argmax()) for by in ORDERS]
+    >>> distributions = TopicDistributions(np.array([[60, 20], [3, 0], [37, 80]], np.int32), np.ones(2), 0.01)
+    >>> [int(word_scores(distributions, by)[0].argmax()) for by in ORDERS]
     [0, 1, 0]
     """
     one_of("by", by, ORDERS)
     if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 <= weight <= 1:
         raise BayesError(f"weight={weight!r}: λ of the relevance is a number from 0 to 1")
-    log_p = logspace.log(believed.topic_words)
+    log_p = logspace.log(distributions.topic_words)
     if by == "probability":
         scores = log_p
     else:
-        lift = log_p - logspace.log(word_shares(believed))
+        lift = log_p - logspace.log(word_shares(distributions))
         scores = lift if by == "lift" else weight * log_p + (1 - weight) * lift
-    return np.asarray(np.where(believed.table.T > 0, scores, -np.inf))
+    return np.asarray(np.where(distributions.table.T > 0, scores, -np.inf))
 
 
-def word_shares(believed: TopicDistributions) -> Floats:
+def word_shares(distributions: TopicDistributions) -> Floats:
     """Return P(word), shape (n_words,)."""
-    totals = believed.totals + believed.beta * len(believed.table)
-    return np.asarray(totals / totals.sum() @ believed.topic_words)
+    totals = distributions.totals + distributions.beta * len(distributions.table)
+    return np.asarray(totals / totals.sum() @ distributions.topic_words)
 
 
-def top_words(believed: TopicDistributions, n: int, by: str = "probability", weight: float = WEIGHT) -> list[Ints]:
+def top_words(distributions: TopicDistributions, n: int, by: str = "probability", weight: float = WEIGHT) -> list[Ints]:
     """Return up to n top words of each topic, as word numbers."""
-    check_whole_number("n", n, 1)
-    scores = word_scores(believed, by, weight)
+    check_integer("n", n, 1)
+    scores = word_scores(distributions, by, weight)
     order = np.argsort(-scores, axis=1, kind="stable")[:, :n]
     return [words[np.isfinite(scores[k, words])] for k, words in enumerate(order)]
 
@@ -216,21 +216,21 @@ class DocumentTopics(Readable, Drawable):
 
 
 def document_topics(
-    believed: TopicDistributions, corpus: Corpus, shares: Floats, names: Array, n_words: int, least: float
+    distributions: TopicDistributions, corpus: Corpus, shares: Floats, names: Array, n_words: int, least: float
 ) -> list[DocumentTopics]:
     """Return the topics of each document with a share of at least ``least`` and up to ``n_words`` words each."""
     out = []
     for d in range(len(corpus)):
         words, counts = np.unique(corpus.words[corpus.start[d] : corpus.start[d + 1]], return_counts=True)
-        masses = believed.likelihood[words, : believed.n_topics].astype(np.float64) * shares[d]
+        masses = distributions.likelihood[words, : distributions.n_topics].astype(np.float64) * shares[d]
         expected = masses / masses.sum(axis=1, keepdims=True) * counts[:, None]  # (words, topics)
         largest = [k for k in np.argsort(-shares[d], kind="stable") if shares[d, k] >= least]
         topics = []
         for k in largest:
             order = np.argsort(-expected[:, k], kind="stable")[:n_words]
             # More likely from this topic than from others
-            spoken = [i for i in order if expected[i, k] > counts[i] / 2]
-            listed = (TopicWord(str(names[words[i]]), int(counts[i]), float(expected[i, k])) for i in spoken)
+            chosen = [i for i in order if expected[i, k] > counts[i] / 2]
+            listed = (TopicWord(str(names[words[i]]), int(counts[i]), float(expected[i, k])) for i in chosen)
             topics.append(TopicShare(int(k), float(shares[d, k]), tuple(listed)))
         out.append(DocumentTopics(tuple(topics), int(counts.sum())))
     return out
@@ -245,10 +245,10 @@ class SampledDocuments(NamedTuple):
 
 
 def sample_documents(
-    believed: TopicDistributions, names: Array, n: int, length: Any, rng: np.random.Generator, limit: Any
+    distributions: TopicDistributions, names: Array, n: int, length: Any, rng: np.random.Generator, limit: Any
 ) -> SampledDocuments:
     """Draw documents; ``length`` is the number of words of each, or one number for all."""
-    check_whole_number("n", n, 0)
+    check_integer("n", n, 0)
     lengths = np.asarray(length)
     if lengths.dtype.kind not in "iu" or (lengths < 0).any() or lengths.ndim > 1:
         raise BayesError(f"length={length!r}: give whole numbers of words, from 0 on")
@@ -256,13 +256,15 @@ def sample_documents(
     if len(lengths) != n:
         raise BayesError(f"length has {len(lengths)} numbers for {n} documents")
     # Bytes of a word, its topic and two draws
-    need = 128.0 * float(lengths.sum(dtype=np.float64)) + 8.0 * n * believed.n_topics
+    need = 128.0 * float(lengths.sum(dtype=np.float64)) + 8.0 * n * distributions.n_topics
     check_memory(Need(f"{n:,} documents of {int(lengths.max(initial=0)):,} words", need, "Draw fewer."), limit)
-    shares = rng.dirichlet(believed.alpha, n)
-    of_words = np.cumsum(believed.topic_words, axis=1)
+    shares = rng.dirichlet(distributions.alpha, n)
+    of_words = np.cumsum(distributions.topic_words, axis=1)
     documents, topics = [], []
     for share, size in zip(shares, lengths.tolist(), strict=True):
-        topic_of_word = np.minimum(np.searchsorted(np.cumsum(share), rng.random(size), "right"), believed.n_topics - 1)
+        topic_of_word = np.minimum(
+            np.searchsorted(np.cumsum(share), rng.random(size), "right"), distributions.n_topics - 1
+        )
         drawn = rng.random(size)
         words = [
             min(int(np.searchsorted(of_words[k], u, "right")), len(names) - 1)
@@ -289,7 +291,7 @@ class TopicChoice(Readable, Drawable):
 def choose_n_topics(model: Any, X: Any, numbers: Iterable[int], held_out: float) -> TopicChoice:
     """Fit every number of topics on a training part and compare held-out perplexities."""
     tried = list(numbers) if isinstance(numbers, Iterable) else []
-    if not tried or any(isinstance(k, bool) or not isinstance(k, Integral) or k < 1 for k in tried):
+    if not tried or any(not is_integer(k) or k < 1 for k in tried):
         raise BayesError(f"numbers={numbers!r}: give whole numbers of topics from 1 on, such as range(5, 50, 5)")
     if not isinstance(held_out, float) or not 0 < held_out < 1:
         raise BayesError(f"held_out={held_out!r}: give the share of documents to hold out, such as 0.2")

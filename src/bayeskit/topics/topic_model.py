@@ -24,6 +24,7 @@ from bayeskit.models.base import rules
 from bayeskit.models.base.available import available_if
 from bayeskit.models.base.estimator import Transforms, as_wanted, check_is_fitted, clone, seed_of
 from bayeskit.progress import check_progress
+from bayeskit.settings import is_integer
 from bayeskit.storage.model_file import Saved
 from bayeskit.tables import Records
 from bayeskit.threads import thread_count
@@ -209,7 +210,7 @@ class TopicModel(Transforms):
         self.kept_documents()
         left = self._fitted.forget(self._read_known(X), self._declared_words())
         if not left.table.any():
-            raise BayesError("forgetting these documents would leave nothing to believe; start a new model instead")
+            raise BayesError.forgets_all("documents")
         return self._become(left)
 
     @if_assignments_are_kept
@@ -281,7 +282,7 @@ class TopicModel(Transforms):
         -------
         Records of DocumentTopics
         """
-        rules.check_whole_number("n_words", n_words, 0)
+        rules.check_integer("n_words", n_words, 0)
         if not is_number(least) or not 0 <= least <= 1:
             raise BayesError(f"least={least!r}: give a share from 0 to 1")
         corpus = self._read_known(X)
@@ -334,14 +335,14 @@ class TopicModel(Transforms):
         float
         """
         rules.one_of("method", method, METHODS)
-        rules.check_whole_number("n_particles", n_particles, 1, MOST_PARTICLES)
+        rules.check_integer("n_particles", n_particles, 1, MOST_PARTICLES)
         corpus = self._read_known(X)
-        seed, n_threads, believed = self._fitted.seed, thread_count(self.n_threads), self._distributions
+        seed, n_threads, distributions = self._fitted.seed, thread_count(self.n_threads), self._distributions
         if method == "completion":
             first, second = corpus.halves()
-            logs = believed.log_tokens(second, believed.shares(first, seed, n_threads))
+            logs = distributions.log_tokens(second, distributions.shares(first, seed, n_threads))
         else:
-            logs, second = believed.left_to_right(corpus, seed, n_particles, n_threads), corpus
+            logs, second = distributions.left_to_right(corpus, seed, n_particles, n_threads), corpus
         if not second.n_tokens:
             raise BayesError("no document has words enough that the model knows: there is nothing to predict")
         return float(logspace.exp(-logs.sum() / second.n_tokens))
@@ -421,12 +422,12 @@ class TopicModel(Transforms):
         -------
         list of TopWord
         """
-        believed = self._distributions
-        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 0 <= k < believed.n_topics:
-            raise BayesError(f"topic {k!r} is not one of 0 to {believed.n_topics - 1}")
-        words = measures.top_words(believed, n, by, weight)[k]
-        p = believed.topic_words[k, words]
-        lift = p / measures.word_shares(believed)[words]
+        distributions = self._distributions
+        if not is_integer(k) or not 0 <= k < distributions.n_topics:
+            raise BayesError(f"topic {k!r} is not one of 0 to {distributions.n_topics - 1}")
+        words = measures.top_words(distributions, n, by, weight)[k]
+        p = distributions.topic_words[k, words]
+        lift = p / measures.word_shares(distributions)[words]
         return [TopWord(str(w), *pair) for w, *pair in zip(self.words_[words], p.tolist(), lift.tolist(), strict=True)]
 
     def table(self, n: int = 10, by: str = "relevance", weight: float = WEIGHT) -> measures.TopicTable:
@@ -720,7 +721,7 @@ def read_seed_words(seed_words: Any, n_topics: int) -> dict[int, list[str]]:
     pairs = seed_words.items() if isinstance(seed_words, Mapping) else enumerate(seed_words)
     lists: dict[int, list[str]] = {}
     for topic, words in pairs:
-        whole = isinstance(topic, (int, np.integer)) and not isinstance(topic, bool)
+        whole = is_integer(topic)
         if not whole or not 0 <= topic < n_topics:
             raise BayesError(f"seed_words names topic {topic!r}, and there are 0 to {n_topics - 1}")
         if isinstance(words, str) or not isinstance(words, Iterable):

@@ -214,14 +214,14 @@ def test_fit_by_the_book(bayes, here):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--domain", "outlook"], "is no COLUMN="),
+        (["--domain", "outlook"], "is not a COLUMN="),
         (["--domain", "outlook="], "names no values"),
         (["--domain", "sky=a,b"], "no column 'sky'"),
         (["--domain", "outlook=sunny,rain"], "outside its declared domain (sunny, rain). Add it to --domain"),
         (["--domain", "outlook=sunny,rain,overcast", "-m", "gaussian"], "Invalid value for --domain"),
         (["--cuts", "4", "--numeric", "kernel"], "goes with --numeric histogram"),
         (["--cuts", "4", "--cuts", "outlook=3"], "give one for all columns"),
-        (["--cuts", "frequency:x"], "is no way to cut"),
+        (["--cuts", "frequency:x"], "is not a way to cut"),
         (["--cuts", "best"], '--cuts best: it is "mdl"'),
         (["--prior", "jeffreys"], "empirical, uniform, laplace"),
         (["--ddof", "2"], "--ddof 2: it is 1"),

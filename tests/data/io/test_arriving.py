@@ -163,7 +163,7 @@ def test_a_slip_is_told_with_its_line(piped):
         rows_of(piped([b"x,y\n\n1,a\n", b"2,b\ntall,c\n"], {"x": "float"}))
     with pytest.raises(BadFile, match=r"standard input, line 3: 1 cell where the header has 2"):
         rows_of(piped([b"x,y\n1,a\n", b"2\n"], {"x": "float"}))
-    with pytest.raises(BadFile, match=r"standard input, line 2: this is no JSON object"):
+    with pytest.raises(BadFile, match=r"standard input, line 2: this is not a JSON object"):
         rows_of(piped([b'{"x": 1}\n', b"what\n"], {"x": "float"}))
     with pytest.raises(BadFile, match="has no rows"):
         rows_of(piped([b"x,y\n"], {"x": "float"}))

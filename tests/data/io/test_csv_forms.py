@@ -39,7 +39,7 @@ def test_a_file_without_a_header_has_columns_by_number_or_by_given_names(file):
 
 def test_names_that_do_not_fit_the_cells_are_refused(file):
     path = file("sun,1\n\nrain,2\n")
-    with pytest.raises(BadFile, match=r"d\.csv, line 1: 2 cells where columns= names 3. Name them all, or mend"):
+    with pytest.raises(BadFile, match=r"d\.csv, line 1: 2 cells where columns= names 3. Name them all, or correct"):
         read(path, columns=["a", "b", "c"])
     with pytest.raises(SchemaMismatch, match="more than one column named 'a'"):
         read(path, columns=["a", "a"])

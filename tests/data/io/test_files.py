@@ -259,7 +259,7 @@ def test_damaged_parquet_and_packed_files_are_told(tmp_path):
     whole = file.read_bytes()
     for cut in (0, 3, 100, len(whole) // 2, len(whole) - 1):
         file.write_bytes(whole[:cut])
-        with pytest.raises(BadFile, match=r"birds\.parquet is no whole Parquet file.*copy it again"):
+        with pytest.raises(BadFile, match=r"birds\.parquet is not a whole Parquet file.*copy it again"):
             model().fit_source(file, "species")
     damaged = bytearray(whole)
     for i in range(4, len(whole) // 2, 7):
@@ -274,13 +274,13 @@ def test_damaged_parquet_and_packed_files_are_told(tmp_path):
 
 
 JSON = {
-    "no object": ('{"a": 1, "y": "x"}\noops\n', r"bad\.jsonl, line 2: this is no JSON object"),
+    "no object": ('{"a": 1, "y": "x"}\noops\n', r"bad\.jsonl, line 2: this is not a JSON object"),
     "an array": ('[{"a": 1}]\n', r"bad\.jsonl, line 1: a JSON array, where one object a line"),
     "changed": ('{"a": 1, "y": "x"}\n{"a": "oak", "y": "x"}\n', r"bad\.jsonl, line 2: column 'a' holds a string"),
-    "nested": ('{"a": [1], "y": "x"}\n', r"bad\.jsonl: column 'a' has \[1\] in row 0, which is no single value"),
+    "nested": ('{"a": [1], "y": "x"}\n', r"bad\.jsonl: column 'a' has \[1\] in row 0, which is not a single value"),
     "empty": ("", r"bad\.jsonl is empty"),
-    "null first": ("null\n", r"bad\.jsonl, line 1: null is no JSON object"),
-    "null later": ('{"a": 1, "y": "x"}\n null\n', r"bad\.jsonl, line 2: null is no JSON object"),
+    "null first": ("null\n", r"bad\.jsonl, line 1: null is not a JSON object"),
+    "null later": ('{"a": 1, "y": "x"}\n null\n', r"bad\.jsonl, line 2: null is not a JSON object"),
     "deep": ('{"a": 1, "y": "x"}\n{"a": ' + 10**5 * "[" + 10**5 * "]" + '}\n', r"line 2: values are nested"),
     "deep objects": (10**5 * '{"a":' + "1" + 10**5 * "}" + "\n", r"line 1: values are nested more than 1,000 deep"),
     "cut": ('{"a": 1, "y": "x"}\n{"a": 2, "y"', r"bad\.jsonl, line 2"),

@@ -53,11 +53,11 @@ def test_a_sentence_a_line_with_the_tag_after_the_last_slash(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("The/D dog\n", "line 1 has 'dog', which is no word/TAG"),
+        ("The/D dog\n", "line 1 has 'dog', which is not a word/TAG"),
         ("a/X\n/X\n", "line 2 has '/X'"),
         ("a/X b/\n", "line 1 has 'b/'"),
-        (CONLLU + "2\tx\ty\n", "line 10 is no line of CoNLL-U"),
-        (CONLLU + "no fields\n", "line 10 is no line of CoNLL-U"),
+        (CONLLU + "2\tx\ty\n", "line 10 is not a line of CoNLL-U"),
+        (CONLLU + "no fields\n", "line 10 is not a line of CoNLL-U"),
         (CONLLU.replace("PART", "_"), "the word in line 4 has no tag"),
     ],
 )

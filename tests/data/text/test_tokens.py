@@ -18,7 +18,7 @@ from bayeskit.data.text.word_list import Words, pack_words, union
 from bayeskit.errors import BadFile, BayesError
 
 EXPRESSIONS = {"words": r"(?u)\b\w\w+\b", "words1": r"(?u)\b\w+\b", "words_and_punctuation": r"(?u)\w+|[^\w\s]"}
-# Letters with a lower case of their own rules, marks that are no letters, all kinds of space, and plain words.
+# Letters with a lower case of their own rules, marks that are not letters, all kinds of space, and plain words.
 ODD = "ΣςσİIıßẞǅﬁAa_09 .'\u00ad\u0307\u02b0\u0345\t\n\u2028\x00\x1c\u00a0\u3000étÉ中𝔸𐐀ԱᏣ٣²Ⅷ\U000e0100\ufffd"
 texts = st.lists(st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from(ODD), max_size=40), max_size=5)
 
@@ -208,7 +208,7 @@ def test_lone_surrogates_are_replaced_and_counted():
 
 @pytest.mark.parametrize(
     ("documents", "says"),
-    [([1.5, 2.0], "no text|text is expected"), (["a", 7], "row 1"), ("abc", "string object received"), (7, "strings")],
+    [([1.5, 2.0], "not text|text is expected"), (["a", 7], "row 1"), ("abc", "string object received"), (7, "strings")],
 )
 def test_what_is_no_text_is_refused_with_its_place(documents, says):
     with pytest.raises(BayesError, match=says):

@@ -1,4 +1,4 @@
-"""Counts: the posterior predictive of a Poisson rate, against SciPy, and what is no count."""
+"""Counts: the posterior predictive of a Poisson rate, against SciPy, and what is not a count."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def test_what_is_no_count_is_refused_in_learning_and_nothing_changes(value):
     rows = {"x": [1.0, value, None], "z": [1, 2, 3]}
     for learn in (model.partial_fit, model.forget, bk.NaiveBayes(numeric="poisson").fit):
         with pytest.raises(
-            bk.BayesError, match=r"column 'x' has \S+ in row 1, which is no count.*numeric=\"gaussian\""
+            bk.BayesError, match=r"column 'x' has \S+ in row 1, which is not a count.*numeric=\"gaussian\""
         ):
             learn(rows, ["a", "b", "c"])
     assert np.array_equal(model.predict_joint_log_proba(X), before)
@@ -56,7 +56,9 @@ def test_what_is_no_count_says_nothing_when_a_model_is_asked():
     assert np.array_equal(scores, np.repeat(model.params_.log_prior[None], 4, axis=0))
     assert model.explain({"x": [0.5]})[0].contributions[0].state == "unseen"
     strict = bk.NaiveBayes(numeric="poisson", unseen="error").fit({"x": X["x"]}, Y)
-    with pytest.raises(bk.BayesError, match=r"column 'x' has 0.5 in row 1, which is no count. Pass unseen=\"ignore\""):
+    with pytest.raises(
+        bk.BayesError, match=r"column 'x' has 0.5 in row 1, which is not a count. Pass unseen=\"ignore\""
+    ):
         strict.predict({"x": [1, 0.5]})
     with pytest.raises(bk.BayesError, match=r"column 'x' has 1e\+200 in row 0"):
         model.predict({"x": [1e200]})

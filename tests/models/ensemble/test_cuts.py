@@ -22,7 +22,7 @@ def test_cuts_are_drawn_among_all_rows_unless_one_value_has_more_than_half_of_th
     points, how_many = cut_points(numbers)
     np.testing.assert_array_equal(points, np.unique(numbers))
     assert how_many == 32
-    numbers[:501] = np.nan  # missing is no number
+    numbers[:501] = np.nan  # missing is not a number
     assert len(cut_points(numbers)[0]) == 499
     assert len(cut_points(np.full(4, np.nan))[0]) == 0
 

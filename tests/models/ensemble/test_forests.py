@@ -93,7 +93,7 @@ def test_trees_of_a_file_whose_nodes_have_two_above_them_are_refused(leaves):
     nodes = np.zeros((n, 2), dtype=np.uint32)
     nodes[: n - 2, 0] = np.arange(1, n - 1)
     shared = [*arrays[:2], np.array([0, n]), nodes, np.full(n, -1), np.zeros((0, 8), dtype=np.uint32)]
-    with pytest.raises(BadFile, match="no trees"):
+    with pytest.raises(BadFile, match="not trees"):
         CodedTrees.from_parts(trees.coding, header, shared)
     assert CodedTrees.from_parts(trees.coding, header, arrays) == trees
 

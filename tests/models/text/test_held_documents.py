@@ -133,7 +133,7 @@ def test_a_file_keeps_how_many_were_drawn():
     state = model._state_to_save()
     for number in ("many", -1, True, 2.5):
         state.header["drawn"] = number
-        with pytest.raises(BadFile, match="is no number of documents"):
+        with pytest.raises(BadFile, match="is not a number of documents"):
             model.recipe_.from_state(state, model.tally_)
 
 

@@ -22,7 +22,7 @@ def test_a_prior_over_the_words_is_taken_and_one_from_the_counts_refused():
     words = {"a": 0.5, "b": 0.5}
     model = bk.TextClassifier("multinomial", bk.MEstimate(2, words), pattern="words1").fit(["a a", "b"], [0, 1])
     assert np.exp(model.document_log_likelihood(["b"]))[0].tolist() == pytest.approx([0.25, 2 / 3])
-    with pytest.raises(bk.BayesError, match="is no rule for words"):
+    with pytest.raises(bk.BayesError, match="is not a rule for words"):
         bk.TextClassifier("multinomial", bk.MEstimate(2, "marginal")).fit(["a b", "c d"], [0, 1])
 
 

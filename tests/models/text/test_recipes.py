@@ -50,7 +50,7 @@ class FirstWords(Binarised):
 
     def from_state(self, state, tally):
         if state is None or not all(isinstance(word, str) for word in state.header["words"]):
-            raise BadFile("the first words are no words")
+            raise BadFile("the first words are not words")
         return replace(self, words=tuple(state.header["words"]))
 
 

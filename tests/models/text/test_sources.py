@@ -35,7 +35,7 @@ def test_folders_that_are_no_classes_are_refused(folder, tmp_path):
         FolderSource.of_classes(folder)
     with pytest.raises(BayesError, match="no sub-folders"):
         FolderSource.of_classes(folder / "empty")
-    with pytest.raises(BayesError, match="no folder"):
+    with pytest.raises(BayesError, match="not a folder"):
         FolderSource.of_classes(folder / "README")
     with pytest.raises(BayesError, match="no file or folder"):
         bk.TextClassifier("multinomial").fit_source(tmp_path / "nowhere", "kind")
@@ -76,5 +76,5 @@ def test_a_folder_is_learned_in_parts_as_from_memory(folder, recipe, monkeypatch
 
 def test_files_that_are_no_tables_are_refused(tmp_path):
     (tmp_path / "texts.parquet").write_text("no parquet")
-    with pytest.raises(BayesError, match="no whole Parquet file"):
+    with pytest.raises(BayesError, match="not a whole Parquet file"):
         bk.TextClassifier("multinomial", column="a").fit_source(tmp_path / "texts.parquet", "b")

@@ -108,7 +108,7 @@ def test_files_and_bytes_are_read(tmp_path):
         ours, theirs = TokenCounter(decode_error=error), CountVectorizer(decode_error=error)
         same(ours.fit_transform(raw), theirs.fit_transform(raw))
         assert ours.vocabulary_ == theirs.vocabulary_
-    with pytest.raises(BayesError, match=r"row 0 is no UTF-8.*decode_error"):
+    with pytest.raises(BayesError, match=r"row 0 is not UTF-8.*decode_error"):
         TokenCounter().fit(raw)
 
 
@@ -178,5 +178,5 @@ def test_documents_are_given_by_position_or_by_name():
 
 @pytest.mark.parametrize("X", [["red hat"], [[1, 2]]])
 def test_what_is_no_matrix_of_its_words_has_no_words(X):
-    with pytest.raises(BayesError, match=r"X is no matrix of counts|give one for each of the 3 words"):
+    with pytest.raises(BayesError, match=r"X is not a matrix of counts|give one for each of the 3 words"):
         TokenCounter().fit(["red hat", "the hat"]).inverse_transform(X)

@@ -141,7 +141,7 @@ def test_a_member_without_probabilities_votes_but_cannot_be_weighed_by_likelihoo
 def test_a_member_without_evidence_is_named():
     days = bk.datasets.load_worked_example("tennis")
     for member, message in (
-        (bk.TAN(), r"member 'tree': smoothing='back-off' is no prior over tables"),
+        (bk.TAN(), r"member 'tree': smoothing='back-off' is not a prior over tables"),
         (bk.AODE(), r'weights="evidence": \'tree\' \(AODE\) cannot say that; use "cross-validation"'),
     ):
         with pytest.raises(bk.BayesError, match=message):

@@ -123,7 +123,7 @@ def _parse_limit(text: str) -> _Limit:
     found = re.fullmatch(r"\s*(accuracy|log_loss|brier)\s*([<>])\s*(\d*\.?\d+)\s*", text)
     if found is None:
         hint = "'log_loss > 0.3', 'accuracy < 0.9' or 'brier > 0.2'"
-        raise typer.BadParameter(f"{text!r} is no limit such as {hint}", param_hint="--fail-if")
+        raise typer.BadParameter(f"{text!r} is not a limit such as {hint}", param_hint="--fail-if")
     return _Limit(text.strip(), found[1], found[2] == ">", float(found[3]))
 
 

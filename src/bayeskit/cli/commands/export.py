@@ -74,5 +74,5 @@ def _refuse(fitted: Any, path: str, method: str) -> None:
     try:
         getattr(fitted, method)
     except AttributeError as problem:
-        reason = str(problem).partition(": ")[2] or "it is no sum over columns"
+        reason = str(problem).partition(": ")[2] or "it is not a sum over columns"
         raise BayesError(f"{path}: {type(fitted).__name__} cannot be carried elsewhere: {reason}") from None

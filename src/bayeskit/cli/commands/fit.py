@@ -561,7 +561,7 @@ def _cut(text: str) -> Any:
     except ValueError:
         if sign or not text.isalpha():
             ways = "mdl, frequency, width, a number of intervals, or points such as 1,5"
-            raise typer.BadParameter(f"{text!r} is no way to cut: give {ways}", param_hint="--cuts") from None
+            raise typer.BadParameter(f"{text!r} is not a way to cut: give {ways}", param_hint="--cuts") from None
         return text
 
 
@@ -655,4 +655,4 @@ def _runs(text: str | None, option: str) -> tuple[int, int] | None:
     try:
         return (int(low), int(high)) if sign else (1, int(low))
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is no number and no LOW-HIGH, such as 1-2", param_hint=option) from None
+        raise typer.BadParameter(f"{text!r} is not a number and no LOW-HIGH, such as 1-2", param_hint=option) from None

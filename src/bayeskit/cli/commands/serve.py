@@ -39,7 +39,7 @@ def command(
     try:
         import uvicorn
 
-        from bayeskit.serve.app import SETTINGS, create_app
+        from bayeskit.cli.service import SETTINGS, create_app
     except ImportError as missing:
         raise BayesError.not_installed("models are served by FastAPI and uvicorn", missing, "serve") from None
 
@@ -49,7 +49,7 @@ def command(
     os.environ[SETTINGS] = json.dumps({"paths": models, "token": token, "limits": limits})
     _check_port(host, port)
     uvicorn.run(
-        "bayeskit.serve.app:app_of_environment",
+        "bayeskit.cli.service:app_of_environment",
         factory=True,
         host=host,
         port=port,

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.data.cells import written_number
+from bayeskit.data.cells import parse_number
 from bayeskit.data.io.streams import (
     PEEK,
     BadLines,
@@ -24,7 +24,7 @@ from bayeskit.data.io.streams import (
     marked,
     not_in,
     peek,
-    remedy,
+    reading_hint,
     transcoding,
     unpacked,
 )
@@ -228,7 +228,7 @@ class CsvFile:
             is_text = bool(schema.names) and not any(str(type_) == "binary" for type_ in schema.types)
         except UnicodeDecodeError:
             is_text = False
-        if not is_text:  # binary is Arrow's word for what is no UTF-8
+        if not is_text:  # binary is Arrow's word for what is not UTF-8
             raise self._badly_encoded()
         return schema
 
@@ -435,15 +435,15 @@ class CsvFile:
             row, wanted, got = match.groups()
             cells = "1 cell" if got == "1" else f"{got} cells"
             where = f"{name}, line {self._line_of(int(row))}"
-            mend = (
-                f"Mend the line: a cell with {self.separator!r} or a line break in it stands in double quotes "
+            advice = (
+                f"Correct the line: a cell with {self.separator!r} or a line break in it stands in double quotes "
                 "(perhaps one was never closed)."
             )
             if self.columns is not None and not self.header:
-                mend = f"Name them all, or mend the line: {mend.partition(': ')[2]}"
-                return BadFile(f"{where}: {cells} where columns= names {wanted}.", hint=mend)
+                advice = f"Name them all, or correct the line: {advice.partition(': ')[2]}"
+                return BadFile(f"{where}: {cells} where columns= names {wanted}.", hint=advice)
             head = "header" if self.header else "first line"
-            return BadFile(f"{where}: {cells} where the {head} has {wanted}.", hint=mend)
+            return BadFile(f"{where}: {cells} where the {head} has {wanted}.", hint=advice)
         if match := re.search(
             r"column #(\d+): (?:Row #(\d+): )?CSV conversion error to (\S+): invalid value '(.*)'", text, re.S
         ):
@@ -454,18 +454,18 @@ class CsvFile:
             comma = 'If that is a number with a decimal comma, pass decimal=",". ' if has_comma else ""
             text, empty = format_setting("types", {column: "string"}), format_setting("missing", [value, ""])
             gap = "" if has_comma or not value.strip() else f"If that marks a missing cell, pass {empty}. "
-            if not has_comma and written_number(value) is not None:
+            if not has_comma and parse_number(value) is not None:
                 gap = f"To read such cells as numbers, pass {format_setting('roles', {column: 'number'})}. "
             return SchemaMismatch(
                 f"{name}, {where}: column {column!r} holds {value!r}, but it was taken for {_WORDS.get(kind, kind)}.",
-                hint=f"{comma}{gap}Mend the cell, or take the column as categories: {text}.",
+                hint=f"{comma}{gap}Correct the cell, or take the column as categories: {text}.",
             )
         if "straddling" in text:
             return BadFile(
                 f"{name}: a row after line {line} has no end within {LONGEST >> 20} MB. Most likely "
                 "a double quote is opened there and never closed: close or remove it."
             )
-        hint = remedy(problem, "The file may be cut off or damaged; copy it again.")
+        hint = reading_hint(problem, "The file may be cut off or damaged; copy it again.")
         return BadFile(f"{name}, after line {line}: {text}. {hint}")
 
     @property

@@ -176,7 +176,9 @@ class FileSource(HasHead):
             types[name] = type_
         for name, kind in (self.types or {}).items():
             if name not in types:
-                raise SchemaMismatch(f"types= names {name!r}, which is no column of {self.name} ({', '.join(types)})")
+                raise SchemaMismatch(
+                    f"types= names {name!r}, which is not a column of {self.name} ({', '.join(types)})"
+                )
             if kind not in READ_AS:
                 raise BayesError(
                     f"{format_setting('types', {name: kind})}: a column is read as one of {', '.join(READ_AS)}"
@@ -378,7 +380,7 @@ def _places(path: str | Path) -> list[Place]:
             if "://" in str(path):
                 address = hide_secrets(path)
                 raise BadFile(
-                    f"{address} is no path", hint=f'pass pyarrow.dataset.dataset("{address}"), its rows are read'
+                    f"{address} is not a path", hint=f'pass pyarrow.dataset.dataset("{address}"), its rows are read'
                 )
             what = "no file matches" if glob.has_magic(str(path)) else "there is no file or folder"
             raise no_file(path, what)
@@ -454,7 +456,7 @@ def _file(place: Place, csv: Mapping[str, Any], texts: tuple[str, ...]) -> DataF
     try:
         start = streams.peek(place)
     except OSError as problem:
-        hint = streams.remedy(problem, "If it is cut off or damaged, copy it again.")
+        hint = streams.reading_hint(problem, "If it is cut off or damaged, copy it again.")
         raise BadFile(f"{place.name} cannot be read: {problem}. {hint}") from None
     kind = _format(place.path) if isinstance(place, OnDisk) else None
     if kind is None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from bayeskit.data.io.streams import Place, Unreadable, marked, not_in, peek, remedy, transcoding, unpacked
+from bayeskit.data.io.streams import Place, Unreadable, marked, not_in, peek, reading_hint, transcoding, unpacked
 from bayeskit.errors import BadFile, SchemaMismatch, format_setting, with_article
 from bayeskit.lazy import pa, pc
 
@@ -85,7 +85,7 @@ class JsonLines:
                 try:
                     chunk = read(size)
                 except OSError as problem:
-                    hint = remedy(problem, "The file may be cut off; copy it again.")
+                    hint = reading_hint(problem, "The file may be cut off; copy it again.")
                     raise BadFile(f"{self.place.name}, after line {line}: {problem}. {hint}") from None
                 end = chunk.rfind(b"\n") + 1 if chunk else 0
                 if not end and chunk:
@@ -141,7 +141,7 @@ class JsonLines:
         """Refuse lines that end the process inside Arrow's reader: null as the first line, and deep nesting."""
         if null := NULL_LINE.search(lines):
             at = line + lines.count(b"\n", 0, null.start(1))
-            raise BadFile(f"{self.place.name}, line {at}: null is no JSON object. Mend or remove the line.")
+            raise BadFile(f"{self.place.name}, line {at}: null is not a JSON object. Correct or remove the line.")
         for i, text in enumerate(lines.split(b"\n")):
             if text.count(b"[") + text.count(b"{") > DEEPEST and _depth(text) > DEEPEST:
                 raise BadFile(f"{self.place.name}, line {line + i}: values are nested more than {DEEPEST:,} deep.")
@@ -191,16 +191,16 @@ class JsonLines:
             column, before, now = changed.groups()
             return SchemaMismatch(
                 f"{where}: column {column!r} holds {with_article(now)}, but before it held {with_article(before)}.",
-                hint="Mend the cell, make it null, or read the column as text: "
+                hint="Correct the cell, make it null, or read the column as text: "
                 f"{format_setting('types', {column: 'string'})}.",
             )
         if other_type := re.search(r"Failed to convert JSON to (\w+).*?:(.*)", text):
             return SchemaMismatch(
-                f"{where}: {other_type[2][:40]!r} stands where the first lines have {other_type[1]} alone. Mend the "
+                f"{where}: {other_type[2][:40]!r} stands where the first lines have {other_type[1]} alone. Correct the "
                 "cell, or write the numbers of the first lines with a decimal point."
             )
         reason = re.sub(r"^JSON parse error: |\.? in row \d+", "", text)
-        return BadFile(f"{where}: this is no JSON object ({reason}). Mend or remove the line.")
+        return BadFile(f"{where}: this is not a JSON object ({reason}). Correct or remove the line.")
 
 
 def _depth(line: bytes) -> int:

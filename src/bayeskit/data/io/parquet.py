@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from bayeskit.arrow_arrays import as_doubles
-from bayeskit.data.io.streams import Place, Spool, fitting, remedy
+from bayeskit.data.io.streams import Place, Spool, fitting, reading_hint
 from bayeskit.errors import BadFile, SchemaMismatch
 from bayeskit.lazy import pa
 
@@ -85,7 +85,7 @@ class ParquetFile:
                     batch = pa.RecordBatch.from_arrays([*batch.columns, *cells], names=[*types, *kept])
                 yield batch, size * row // total
         except (pa.ArrowException, OSError, UnicodeError) as problem:
-            hint = remedy(problem, "The file is damaged; copy it again.")
+            hint = reading_hint(problem, "The file is damaged; copy it again.")
             raise BadFile(f"{self.place.name}, after row {self.first_row + row}: {problem}. {hint}") from None
         finally:
             file.close()
@@ -101,7 +101,7 @@ class ParquetFile:
             if isinstance(self.place, Spool):
                 raw = pa.PythonFile(raw, mode="r")
             file = pq.ParquetFile(raw, read_dictionary=texts, pre_buffer=False)
-            _ = file.schema_arrow.names  # names that are no text show up here
+            _ = file.schema_arrow.names  # names that are not text show up here
             return file
         except UnicodeDecodeError as problem:
             raise BadFile(
@@ -110,11 +110,11 @@ class ParquetFile:
                 "Write the file again with names in UTF-8, or as CSV, which can be read in any encoding."
             ) from None
         except (pa.ArrowException, OSError) as problem:
-            if hint := remedy(problem):
+            if hint := reading_hint(problem):
                 raise BadFile(f"{self.place.name} cannot be read: {problem}. {hint}") from None
             raise BadFile(
-                f"{self.place.name} is no whole Parquet file: {str(problem).split('.')[0]} (at its last bytes, where "
-                "the table of contents stands). It may be cut off; copy it again."
+                f"{self.place.name} is not a whole Parquet file: {str(problem).split('.')[0]} (at its last bytes, "
+                "where the table of contents stands). It may be cut off; copy it again."
             ) from None
 
 

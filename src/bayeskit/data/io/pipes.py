@@ -147,11 +147,11 @@ class _IncomingText:
         self.ended = not chunk
         self.text += chunk
         if not self.ended and len(self.text) > LONGEST:
-            mend = (
+            cause = (
                 "a double quote is opened there and never closed" if self.shape is not None else "it has no line breaks"
             )
             raise BadFile(
-                f"{self.name}: a row after line {self.line} has no end within {LONGEST >> 20} MB. Most likely {mend}."
+                f"{self.name}: a row after line {self.line} has no end within {LONGEST >> 20} MB. Most likely {cause}."
             )
         return not self.ended
 

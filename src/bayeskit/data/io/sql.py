@@ -54,7 +54,7 @@ class Address:
         if ending in DUCKDB_FILES or ending in SQLITE_FILES:
             return cls("duckdb" if ending in DUCKDB_FILES else "sqlite", written, hide_secrets(written))
         raise BayesError(
-            f"{hide_secrets(written)!r} is no database: give a connection, postgresql://host/name, or a file whose "
+            f"{hide_secrets(written)!r} is not a database: give a connection, postgresql://host/name, or a file whose "
             f"name ends in {', '.join((*DUCKDB_FILES, *SQLITE_FILES))}"
         )
 
@@ -190,8 +190,8 @@ def open_database(connection: Any) -> Database:
         return AdbcDatabase.of(connection)
     if module != "sqlite3":
         raise BayesError(
-            f"{with_article(type(connection).__name__)} is no connection that can stream Arrow: give one of DuckDB or "
-            "ADBC, an address (postgresql://…), or the file of a database"
+            f"{with_article(type(connection).__name__)} is not a connection that can stream Arrow: give one of DuckDB "
+            "or ADBC, an address (postgresql://…), or the file of a database"
         )
     path = next((file for _, name, file in connection.execute("PRAGMA database_list") if name == "main"), "")
     if not path:
@@ -527,9 +527,9 @@ def _changed(cell: Node, type_: pa.DataType) -> Node:
         return exp.Not(this=exp.In(this=syntax.called("TYPEOF", cell), expressions=kinds))
     if not pa.types.is_floating(type_):  # of which the driver refuses all others itself
         return syntax.integer(0)
-    is_whole = syntax.compared(syntax.called("TYPEOF", cell), "=", exp.Literal.string("integer"))
+    is_integer = syntax.compared(syntax.called("TYPEOF", cell), "=", exp.Literal.string("integer"))
     large = syntax.compared(syntax.called("ABS", syntax.cast(cell.copy(), "double")), ">=", syntax.number(2.0**53))
-    return syntax.all_of([is_whole, large])
+    return syntax.all_of([is_integer, large])
 
 
 TEXTS = ("text", "varchar", "bpchar", "name", "citext")

@@ -42,7 +42,7 @@ def name(text: str) -> Node:
     ('"a""b"', '`a``b`')
     """
     if not isinstance(text, str) or not text or NUL in text:
-        raise BayesError(f"{text!r} is no name that a database can hold: rename it")
+        raise BayesError(f"{text!r} is not a name that a database can hold: rename it")
     return exp.to_identifier(text, quoted=True)
 
 
@@ -92,7 +92,7 @@ def number(x: float) -> Node:
     ('0.5e0', '(-1e-05)', '3.0e0')
     """
     if not math.isfinite(x):
-        raise ValueError(f"{x} is no literal")
+        raise ValueError(f"{x} is not a literal")
     digits = repr(abs(float(x)))
     literal = exp.Literal.number(digits if "e" in digits else digits + "e0")
     return exp.Paren(this=exp.Neg(this=literal)) if x < 0 else literal
@@ -245,7 +245,7 @@ def parsed(query: str, dialect: Dialect) -> Node:
     >>> parsed("DROP TABLE orders", DIALECTS["duckdb"])
     Traceback (most recent call last):
     ...
-    bayeskit.errors.BayesError: 'DROP TABLE orders' is no SELECT: rows are read, and nothing else is done
+    bayeskit.errors.BayesError: 'DROP TABLE orders' is not a SELECT: rows are read, and nothing else is done
     """
     glot = sqlglot()
     try:
@@ -254,7 +254,7 @@ def parsed(query: str, dialect: Dialect) -> Node:
         where = str(problem).partition("\n")[0].rstrip(".")
         raise BayesError(f"this query cannot be read as {dialect.title}: {where}") from None
     if len(statements) != 1 or not isinstance(statements[0], glot.exp.Query) or _writes(statements[0]):
-        raise BayesError(f"{query[:80]!r} is no SELECT: rows are read, and nothing else is done")
+        raise BayesError(f"{query[:80]!r} is not a SELECT: rows are read, and nothing else is done")
     return statements[0]
 
 

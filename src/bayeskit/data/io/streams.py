@@ -397,19 +397,19 @@ def _is_readable(cell: Any, type_: pa.DataType | None) -> bool:
     return True
 
 
-def remedy(problem: Exception, otherwise: str = "") -> str:
+def reading_hint(problem: Exception, otherwise: str = "") -> str:
     """Return the hint for a reading error: lack of memory, disk or file handles does not mean a damaged file.
 
-    >>> remedy(OSError(errno.ENOSPC, "No space left on device"))
+    >>> reading_hint(OSError(errno.ENOSPC, "No space left on device"))
     'The disk is full: make room on it.'
-    >>> remedy(OSError("corrupt"), "Copy it again.")
+    >>> reading_hint(OSError("corrupt"), "Copy it again.")
     'Copy it again.'
     """
     code = errno.ENOMEM if isinstance(problem, MemoryError) else getattr(problem, "errno", None) or 0
-    return REMEDIES.get(code, otherwise)
+    return READING_HINTS.get(code, otherwise)
 
 
-REMEDIES = {
+READING_HINTS = {
     errno.ENOMEM: "The memory does not suffice: use fewer columns or a machine with more.",
     errno.ENOSPC: "The disk is full: make room on it.",
     errno.EDQUOT: "The disk is full: make room on it.",

@@ -72,7 +72,7 @@ class FolderSource(_TextSource):
         """
         folder = expand_user(folder)
         if not folder.is_dir():
-            raise BayesError(f"{folder} is no folder: it should hold one sub-folder for each class")
+            raise BayesError(f"{folder} is not a folder: it should hold one sub-folder for each class")
         classes = sorted(sub for sub in folder.iterdir() if sub.is_dir() and not sub.name.startswith("."))
         if not classes:
             raise BayesError(f"{folder} has no sub-folders: it should hold one for each class, named as the class")

@@ -44,7 +44,7 @@ def read_tagged(data: LinesSource | str | Path | Sequence[str | Path], encoding:
     try:
         lines = pa.concat_arrays([pa.array([], pa.large_binary()), *parts]).cast(pa.large_string())
     except pa.ArrowInvalid:
-        raise BadFile(f"{source.name} holds bytes that are no UTF-8: give its encoding") from None
+        raise BadFile(f"{source.name} holds bytes that are not UTF-8: give its encoding") from None
     written = lines.filter(pc.invert(pc.or_(pc.equal(lines, ""), pc.starts_with(lines, "#"))))
     if len(written) and pc.count_substring(written[:1], "\t")[0].as_py() >= FIELDS - 1:
         return _conllu(source.name, lines)
@@ -59,7 +59,7 @@ def _conllu(name: str, lines: pa.Array) -> TaggedSentences:
     short = pc.less(pc.list_value_length(fields), FIELDS).to_numpy(zero_copy_only=False)
     bad = np.sort(np.concatenate([np.flatnonzero(~is_word & ~known), np.flatnonzero(is_word)[short]]))
     if len(bad):
-        raise BadFile(f"{name}: line {bad[0] + 1} is no line of CoNLL-U, which has {FIELDS} fields apart by tabs")
+        raise BadFile(f"{name}: line {bad[0] + 1} is not a line of CoNLL-U, which has {FIELDS} fields apart by tabs")
     sentence = np.cumsum(pc.equal(pc.utf8_trim_whitespace(lines), "").to_numpy(zero_copy_only=False))[is_word]
     starts = np.concatenate([[0], np.flatnonzero(np.diff(sentence)) + 1, [len(sentence)]]) if len(sentence) else [0]
     words, tags, fine = (pc.list_element(fields, i) for i in (FORM, TAG, FINE))
@@ -87,7 +87,7 @@ def _slashed(name: str, lines: pa.Array) -> TaggedSentences:
     if pc.any(wrong, min_count=0).as_py():
         at = int(np.argmax(wrong.to_numpy(zero_copy_only=False)))
         line = int(np.searchsorted(starts, at, side="right"))
-        raise BadFile(f"{name}: line {line} has {pieces[at].as_py()[:40]!r}, which is no word/TAG")
+        raise BadFile(f"{name}: line {line} has {pieces[at].as_py()[:40]!r}, which is not a word/TAG")
     words, tags = (pc.list_element(pairs, i) for i in (0, 1))
     return TaggedSentences(name, _lists(starts, words), _lists(starts, tags))
 

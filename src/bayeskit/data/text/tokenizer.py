@@ -166,11 +166,11 @@ class Tokenizer:
             plain = isinstance(data["pattern"], str) and isinstance(data["lowercase"], bool)
             listed = stop is None or (isinstance(stop, Sequence) and not isinstance(stop, str))
             if not plain or not listed or not isinstance(bits, (int, type(None))):
-                raise BadFile("this is no tokenizer: a setting has the wrong type")
+                raise BadFile("this is not a tokenizer: a setting has the wrong type")
             inside = None if data.get("characters") is None else tuple(data["characters"])
             return cls(data["pattern"], tuple(data["ngrams"]), data["lowercase"], stop and list(stop), bits, inside)
         except (AttributeError, KeyError, TypeError) as problem:
-            raise BadFile(f"this is no tokenizer: {problem!r}") from None
+            raise BadFile(f"this is not a tokenizer: {problem!r}") from None
 
 
 def _checked_tokens(pattern: Callable[[str], Any]) -> Analyse:
@@ -218,7 +218,7 @@ def _stop_words(words: Any) -> tuple[str, ...] | None:
 
 def _check_expression(pattern: Any) -> None:
     if not isinstance(pattern, str | re.Pattern):
-        raise BayesError(f"pattern={pattern!r} is no regular expression", hint="give a text, or a function")
+        raise BayesError(f"pattern={pattern!r} is not a regular expression", hint="give a text, or a function")
     if pattern == "":
         raise BayesError(
             f"pattern={pattern!r} matches no character", hint=f"give an expression, or one of {', '.join(PATTERNS)}"
@@ -227,7 +227,7 @@ def _check_expression(pattern: Any) -> None:
         groups = re.compile(pattern).groups
     except re.error as problem:
         raise BayesError(
-            f"pattern={pattern!r} is no regular expression ({problem});",
+            f"pattern={pattern!r} is not a regular expression ({problem});",
             hint=f"the named patterns are {', '.join(PATTERNS)}",
         ) from None
     if groups > 1:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
-from numbers import Integral
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from bayeskit import kernels
 from bayeskit.errors import BadFile, BayesError
+from bayeskit.settings import is_integer
 from bayeskit.typing import Array, Bools, Bytes, Ints
 
 # Words checked at a time.
@@ -114,7 +114,7 @@ def _check_text(data: Bytes, offsets: Ints) -> None:
     try:
         some.tobytes().decode()
     except UnicodeDecodeError:
-        raise BadFile("a list of words holds bytes that are no text") from None
+        raise BadFile("a list of words holds bytes that are not text") from None
     if any(word[0] & 0xC0 == 0x80 for word in listed):
         raise BadFile("a list of words cuts a letter in two")
     if any(a >= b for a, b in pairwise(listed)):
@@ -178,9 +178,9 @@ class WordLimits(NamedTuple):
         """Refuse limits that are not numbers of documents, from ``least`` on, or of words."""
         for name, limit in (("min_df", self.min_df), ("max_df", self.max_df)):
             is_share = isinstance(limit, float) and 0 <= limit <= 1
-            if not is_share and not (_is_integer(limit) and limit >= least):
+            if not is_share and not (is_integer(limit) and limit >= least):
                 raise BayesError(f"{name}={limit!r}: give a number of documents from 1 on, or a share from 0.0 to 1.0")
-        if self.max_features is not None and not (_is_integer(self.max_features) and self.max_features >= 1):
+        if self.max_features is not None and not (is_integer(self.max_features) and self.max_features >= 1):
             raise BayesError(f"max_features={self.max_features!r}: give a whole number from 1 on, or None")
 
     def choose(self, totals: Any, n_documents: float, ties: Literal["stable", "quicksort"] = "stable") -> Bools:
@@ -201,7 +201,3 @@ class WordLimits(NamedTuple):
             order = np.argsort(-counts[keep], kind=ties)[: self.max_features]
             keep[np.flatnonzero(keep)] = np.isin(np.arange(int(keep.sum())), order)
         return np.asarray(keep)
-
-
-def _is_integer(number: object) -> bool:
-    return isinstance(number, Integral) and not isinstance(number, bool)

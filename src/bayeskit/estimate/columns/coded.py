@@ -411,7 +411,7 @@ class LeftOutCodes(LeftOutColumns):
         return self._values.tables()
 
     def _refuse_unlearned(self, leaving: Leaving, scores: Floats) -> None:
-        if not np.isnan(scores.sum()):  # −∞ for an impossible class is no NaN
+        if not np.isnan(scores.sum()):  # −∞ for an impossible class is not a NaN
             return
         in_class = scores[np.arange(len(scores)), leaving.labels]
         row = int(np.argmax(np.isnan(in_class)))

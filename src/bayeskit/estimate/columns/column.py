@@ -171,7 +171,7 @@ class Columns(Protocol):
 
     def points(self, name: str, n: int) -> Floats:
         """Return equally probable numbers of a measured column in each class, (n_classes, n)."""
-        raise BayesError(f"column {name!r} ({self.kind}) is no line of numbers")
+        raise BayesError(f"column {name!r} ({self.kind}) is not a line of numbers")
 
     def cells(self, name: str, block: Block) -> Array:
         """Return the cells of a block as :meth:`scores` takes them."""

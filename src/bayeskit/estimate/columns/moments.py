@@ -74,7 +74,7 @@ class MomentColumns(Columns):
 
     @classmethod
     @abstractmethod
-    def believe(cls, moments: Without, occurs: Bools, settings: Settings) -> MomentEstimate:
+    def from_moments(cls, moments: Without, occurs: Bools, settings: Settings) -> MomentEstimate:
         """Estimate parameters from moments; ``occurs`` (…, n_classes) marks the classes that have rows."""
 
     @staticmethod
@@ -99,7 +99,7 @@ class MomentColumns(Columns):
         together = moments.pooled()
         of_class = moments.n.astype(np.float64), moments.mean(), moments.squared_deviations()
         parts = Without(*of_class, together.mean()[0], together.squared_deviations()[0])
-        return cls(tuple(names), cls.believe(parts, tally.class_counts > 0, settings))
+        return cls(tuple(names), cls.from_moments(parts, tally.class_counts > 0, settings))
 
     @cached_property
     def used(self) -> list[str]:
@@ -203,7 +203,7 @@ class LeftOutMoments(LeftOutColumns):
         """Return ln p'(x | class), (n_rows, n_classes, n_columns); 0 for missing and unused cells."""
         occurs = np.repeat(self.occurs[None], len(x), axis=0)
         left = without(self.moments, self.columns.counted(x), labels, unit)
-        belief = self.columns.believe(left, occurs, self.settings)
+        belief = self.columns.from_moments(left, occurs, self.settings)
         log_p = self.columns.log_density(x[:, None, :], belief.parameters)
         unused = np.isnan(x) | ~belief.used
         return np.where(unused[:, None, :], 0.0, log_p)
@@ -225,7 +225,7 @@ class LogNormalColumns(MomentColumns):
     refusal = "has no logarithm"
 
     @classmethod
-    def believe(cls, moments: Without, occurs: Bools, settings: Settings) -> MomentEstimate:
+    def from_moments(cls, moments: Without, occurs: Bools, settings: Settings) -> MomentEstimate:
         """Estimate means and variances of the logarithms."""
         floor = as_variance_floor(settings.variance_floor)
         variance, used = shared_variance(
@@ -298,7 +298,7 @@ class StudentColumns(MomentColumns):
     kind = "student"
 
     @classmethod
-    def believe(cls, moments: Without, occurs: Bools, settings: Settings) -> MomentEstimate:
+    def from_moments(cls, moments: Without, occurs: Bools, settings: Settings) -> MomentEstimate:
         """Apply the formulas of the class."""
         pooled, total, used = pooled_variance(
             moments.n, moments.squares, moments.total_squares, occurs, settings.ddof
@@ -352,8 +352,8 @@ class PoissonColumns(MomentColumns):
     no count rules a class out by itself. A declared class without rows has the prior alone. A column that is constant,
     or in which a class that occurs has no count, is left out for all classes. The parameters are k and 1 + n_c.
 
-    Numbers that are no counts (negative, or with a fraction) are refused in learning. In prediction they are treated as
-    values never seen: they are ignored, or refused by ``unseen="error"``.
+    Numbers that are not counts (negative, or with a fraction) are refused in learning. In prediction they are treated
+    as values never seen: they are ignored, or refused by ``unseen="error"``.
 
     Gelman, Carlin, Stern, Rubin, "Bayesian Data Analysis", 1995, section 2.7.
 
@@ -369,10 +369,10 @@ class PoissonColumns(MomentColumns):
     statistic = "counts"
     whole = True
     n_free = 1
-    refusal = "is no count"
+    refusal = "is not a count"
 
     @classmethod
-    def believe(cls, moments: Without, occurs: Bools, settings: Settings) -> MomentEstimate:
+    def from_moments(cls, moments: Without, occurs: Bools, settings: Settings) -> MomentEstimate:
         """Apply the formulas of the class."""
         _, _, used = pooled_variance(moments.n, moments.squares, moments.total_squares, occurs, 0)
         sums = np.where(moments.n > 0, moments.n * moments.mean, 0.0)

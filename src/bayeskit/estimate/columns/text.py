@@ -72,7 +72,7 @@ class TextColumns(Columns):
 
     def scores(self, name: str, cells: Array) -> Floats:
         """Raise an error: documents have no codes."""
-        raise BayesError(f"column {name!r} is text, whose words are no values to list here")
+        raise BayesError(f"column {name!r} is text, whose words are not values to list here")
 
     def term(self, name: str, block: Block, n_threads: int) -> Floats:
         """Return the sum over the words of each document."""

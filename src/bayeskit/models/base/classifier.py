@@ -103,7 +103,7 @@ class Classifier(Estimator):
 
     A model defines ``_plan(schema)`` (the statistics to count), ``_estimate(tally)`` (the parameters, a function of
     the tally) and ``_log_joint(params, block)`` (the log score of each class, shape (n_rows, n_classes)). A model that
-    is no function of its counts defines ``_begin(tally)``, ``_move(tally)`` and ``_merged(other)`` in place of
+    is not a function of its counts defines ``_begin(tally)``, ``_move(tally)`` and ``_merged(other)`` in place of
     ``_estimate``. Fitting ends in ``_become``.
 
     Parameters
@@ -469,7 +469,7 @@ class Classifier(Estimator):
     def _without(self, gone: Tally, refit: bool = False) -> Self:
         left = self._model_tally() - gone
         if not left.n_rows:
-            raise BayesError("forgetting these rows would leave nothing to believe; start a new model instead")
+            raise BayesError.forgets_all("rows")
         return self._drop_rows(left, refit)
 
     def _drop_rows(self, left: Tally, refit: bool) -> Self:
@@ -882,7 +882,7 @@ class Classifier(Estimator):
         self._check_settings()
         return explain_rows(self, self._with_all_columns(open_source(X)), against)
 
-    @available_if("_work", "it is no product of one factor for each column")
+    @available_if("_work", "it is not a product of one factor for each column")
     def work(self, row: Any) -> Work | AveragedWork:
         """Work the posterior of one row by hand: every factor with its counts, the products and their shares.
 
@@ -903,17 +903,19 @@ class Classifier(Estimator):
         prior = write_prior(self._prior_setting(), self.tally_.classes, self.tally_.class_counts)
         return self._work(block, scores, prior)
 
-    @available_if("_write_factors", "it is no product of one factor for each column")
+    @available_if("_write_factors", "it is not a product of one factor for each column")
     def _work(self, block: Block, scores: Floats, prior: Sequence[Written]) -> Work | AveragedWork:
         """Work the one row of a block."""
         from bayeskit.explain.work import build_work
 
         factors = self._write_factors(block)
-        spoken = {factor.column for factor in factors}
-        silent = [name for name in self.schema_.used if name not in spoken] if self._rows_are == "rows" else []
-        return build_work(self, block, scores, prior, factors, silent)
+        factor_columns = {factor.column for factor in factors}
+        left_out = (
+            [name for name in self.schema_.used if name not in factor_columns] if self._rows_are == "rows" else []
+        )
+        return build_work(self, block, scores, prior, factors, left_out)
 
-    @available_if("_write_factors", "it is no product of one factor for each column")
+    @available_if("_write_factors", "it is not a product of one factor for each column")
     def predict_column_log_proba(self, X: Any) -> dict[str, Floats]:
         """Return ln P(x_j | class) of each column; in a structured model, given its parents too.
 
@@ -1064,7 +1066,7 @@ def refuse_no_counts(tally: Any) -> None:
     if not isinstance(tally, Tally):
         raise BayesError(f"fit_tally takes a Tally, not {type(tally).__name__}; rows go to fit")
     if not tally.n_rows:
-        raise BayesError("the tally is empty: there is nothing to believe")
+        raise BayesError("the tally is empty: there is nothing to fit")
 
 
 def warn_classes(model: Any) -> None:

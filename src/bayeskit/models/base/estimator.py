@@ -39,8 +39,8 @@ METADATA = (
     "fit", "partial_fit", "predict", "predict_proba", "predict_log_proba", "decision_function", "score", "split",
     "transform", "inverse_transform",
 )  # fmt: skip
-DATA = {"X", "y", "Y", "Xt", "yt"}  # arguments that are no metadata
-NO_COLUMN_SUM = "what it says of a row is no sum over columns that could be carried elsewhere"
+DATA = {"X", "y", "Y", "Xt", "yt"}  # arguments that are not metadata
+NO_COLUMN_SUM = "what it says of a row is not a sum over columns that could be carried elsewhere"
 
 # Names of settings in other libraries, and here; and what does the same work where no setting does.
 PEER_NAMES = {

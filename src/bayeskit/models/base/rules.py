@@ -15,8 +15,8 @@ import numpy as np
 
 from bayeskit.errors import BayesError
 from bayeskit.estimate.smoothing import is_number
-from bayeskit.settings import check_whole_number as check_whole_number
-from bayeskit.settings import is_whole as is_whole
+from bayeskit.settings import check_integer as check_integer
+from bayeskit.settings import is_integer as is_integer
 from bayeskit.settings import one_of as one_of
 from bayeskit.threads import thread_count
 
@@ -37,7 +37,7 @@ def integer(least: int, most: int | None = None, word: str | None = None) -> Rul
         if word is not None and isinstance(value, str):
             one_of(name, value, (word,))
         else:
-            check_whole_number(name, value, least, most)
+            check_integer(name, value, least, most)
 
     return check
 
@@ -78,7 +78,7 @@ def flag_or(word: str) -> Rule:
 
 def degrees(name: str, value: object) -> None:
     """Refuse a ``ddof`` other than 0 and 1."""
-    if not is_whole(value) or value not in (0, 1):
+    if not is_integer(value) or value not in (0, 1):
         raise BayesError(f"{name}={value!r}: it is 1 (unbiased) or 0 (maximum likelihood)")
 
 
@@ -126,18 +126,18 @@ def temperature(name: str, value: object) -> None:
 
 
 def memory(name: str, value: object) -> None:
-    """Refuse a limit that is no positive number of bytes."""
+    """Refuse a limit that is not a positive number of bytes."""
     if not is_number(value) or not cast(float, value) > 0:
         raise BayesError(f"{name}={value!r} bytes", hint="give a number above 0, or None for 2 GB")
 
 
 def threads(_: str, value: object) -> None:
-    """Refuse what is no number of threads."""
+    """Refuse what is not a number of threads."""
     thread_count(value)
 
 
 def structure(name: str, value: object) -> None:
-    """Refuse what is no mapping from a column to its parents."""
+    """Refuse what is not a mapping from a column to its parents."""
     if not isinstance(value, Mapping):
         raise BayesError(f"{name}={value!r}: give a mapping from each column to a list of its parents, or None")
 

@@ -310,7 +310,7 @@ class BayesClassifier(Classifier):
             texts_of = dict(held.texts)
         rows = _with_groups(training_rows(tally, texts_of), groups)
         if held is None:
-            rows = rows.without_silent()
+            rows = rows.drop_uninformative()
         extent = self._extent(TableSize.of_rows(rows), self.structure)
         if groups is not None:
             extent = EnsembleSize(0, 0, extent.trees, True)

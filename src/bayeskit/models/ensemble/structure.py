@@ -508,7 +508,7 @@ def from_parts(tally: Tally, header: Any, arrays: list[Array], texts: Texts) -> 
     line = boosting = None
     if n_line or n_boosting:
         if trees is None:
-            raise BadFile("this is no BayesClassifier: its linear part and boosting need trees")
+            raise BadFile("this is not a BayesClassifier: its linear part and boosting need trees")
         if n_line:
             line = _line(header["line"], arrays[FIXED + n_trees : FIXED + n_trees + n_line], trees)
         if n_boosting:
@@ -620,4 +620,4 @@ def _between(numbers: Array, low: float, high: float) -> bool:
 
 def _need(holds: bool, what: str) -> None:
     if not holds:
-        raise BadFile(f"this is no BayesClassifier: {what} cannot be right")
+        raise BadFile(f"this is not a BayesClassifier: {what} cannot be right")

@@ -141,12 +141,12 @@ def saved_texts(texts: Texts) -> dict[str, Saved]:
 def texts_from(saved: Mapping[str, Saved], held: Any, schema: Schema) -> dict[str, TextLogOdds]:
     """Restore the text models of a file; ``held`` are the classes by text column. Check that they fit the schema."""
     if list(held) != schema.texts or list(saved) != [f"{PART} {i}" for i in range(FOLDS * len(held))]:
-        raise BadFile("this is no BayesClassifier: its text models do not fit its text columns")
+        raise BadFile("this is not a BayesClassifier: its text models do not fit its text columns")
     models = [model_of(part) for part in saved.values()]
     if not all(isinstance(model, TextClassifier) for model in models):
-        raise BadFile("this is no BayesClassifier: it reads texts by another model than TextClassifier")
+        raise BadFile("this is not a BayesClassifier: it reads texts by another model than TextClassifier")
     if not all(classes and are_names(classes) for classes in held.values()):
-        raise BadFile("this is no BayesClassifier: the classes of its text models cannot be right")
+        raise BadFile("this is not a BayesClassifier: the classes of its text models cannot be right")
     return {
         name: TextLogOdds(tuple(classes), tuple(models[FOLDS * i : FOLDS * (i + 1)]))
         for i, (name, classes) in enumerate(held.items())

@@ -61,7 +61,7 @@ class TrainingRows:
         kinds = self.codes.values()
         return [cut_points(c) if how.values is None else None for c, how in zip(self.columns, kinds, strict=True)]
 
-    def without_silent(self) -> TrainingRows:
+    def drop_uninformative(self) -> TrainingRows:
         """Leave out columns of many values that tell nothing of the class, alone or beside another one.
 
         They stay if all are such columns.
@@ -71,14 +71,14 @@ class TrainingRows:
             name
             for name, cells in self.cells.items()
             if self.codes[name].size > max(MANY_VALUES, n_rows / FEW_ROWS)
-            and is_silent(cells, self.labels)
-            and self._is_silent_beside_others(name)
+            and is_uninformative(cells, self.labels)
+            and self._is_uninformative_beside_others(name)
         )
         if not silent or len(silent) == len(self.codes):
             return self
         return replace(self.select([name for name in self.codes if name not in silent]), silent=silent)
 
-    def _is_silent_beside_others(self, name: str) -> bool:
+    def _is_uninformative_beside_others(self, name: str) -> bool:
         """Tell whether a column tells nothing beside any other column that could tell something with it."""
         some = slice(None, None, -(-len(self.labels) // MOST_TESTED))
         cells, labels = self.cells[name][some], self.labels[some]
@@ -88,7 +88,7 @@ class TrainingRows:
             beside = column[some]
             if self.codes[other].values is None:
                 beside = np.searchsorted(np.nanquantile(beside, np.arange(1, COARSE) / COARSE), beside)
-            if not is_silent(cells, labels, beside):
+            if not is_uninformative(cells, labels, beside):
                 return False
         return True
 
@@ -146,7 +146,7 @@ def cut_points(column: Floats) -> tuple[Floats, int]:
     return numbers, max(2, round(n ** (1 / 3))) - 1
 
 
-def is_silent(cells: Array, labels: npt.NDArray[np.uint32], beside: Array | None = None) -> bool:
+def is_uninformative(cells: Array, labels: npt.NDArray[np.uint32], beside: Array | None = None) -> bool:
     """Tell whether the class of a row is predicted no better by the other rows of the same value than without them.
 
     The other rows are smoothed by several m, towards their classes, or towards those of the rows with the same value
@@ -154,10 +154,10 @@ def is_silent(cells: Array, labels: npt.NDArray[np.uint32], beside: Array | None
     which there may be many.
 
     >>> labels = np.arange(120, dtype=np.uint32) % 2
-    >>> is_silent(np.arange(120) // 2, labels), is_silent(np.arange(120) // 4 * 2 + labels, labels)
+    >>> is_uninformative(np.arange(120) // 2, labels), is_uninformative(np.arange(120) // 4 * 2 + labels, labels)
     (True, False)
     >>> half = np.arange(120) // 60
-    >>> is_silent(half ^ labels, labels), is_silent(half ^ labels, labels, half)
+    >>> is_uninformative(half ^ labels, labels), is_uninformative(half ^ labels, labels, half)
     (True, False)
     """
     share, errors = (np.bincount(labels)[labels] - 0.5) / len(labels), 1.5 if beside is None else 4.0

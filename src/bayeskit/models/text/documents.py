@@ -107,11 +107,11 @@ def text_column(X: Any, name: str | None = None) -> Any:
 
 
 def refuse_plain_text(X: Any, y: str) -> None:
-    """Raise an error for one label where documents are no table with a column of this name."""
+    """Raise an error for one label where documents are not a table with a column of this name."""
     one = isinstance(X, str) and not X.startswith(("postgresql://", "postgres://"))
     one = one and not set(X) & set("*?[") and not Path(X).expanduser().exists()
     if one or (isinstance(X, (list, tuple)) and X and all(isinstance(text, str) for text in X)):
-        given = f"X is no file, but the text {X[:40]!r}" if isinstance(X, str) else "X is a list of texts"
+        given = f"X is not a file, but the text {X[:40]!r}" if isinstance(X, str) else "X is a list of texts"
         raise BayesError(
             f"y={y!r} is one label, and {given}", hint="pass lists of equal length: fit([text, ...], [label, ...])"
         )

@@ -247,7 +247,7 @@ class TokenCounter(Transforms):
         Raises
         ------
         BayesError
-            If X is no matrix of numbers with a column for each word.
+            If X is not a matrix of numbers with a column for each word.
         """
         from scipy.sparse import csr_matrix
 
@@ -255,7 +255,7 @@ class TokenCounter(Transforms):
         try:
             matrix = csr_matrix(X)
         except (TypeError, ValueError) as problem:
-            raise BayesError(f"X is no matrix of counts: {problem}") from None
+            raise BayesError(f"X is not a matrix of counts: {problem}") from None
         if matrix.shape[1] != len(names):
             raise BayesError(f"X has {matrix.shape[1]:,} columns: give one for each of the {len(names):,} words")
         cells = pairwise(matrix.indptr)
@@ -433,4 +433,4 @@ def _check_utf8(documents: Documents) -> None:
             raw.decode()
         except UnicodeDecodeError as problem:
             hint = 'give its encoding=, or pass decode_error="replace"'
-            raise BayesError(f"row {row} is no UTF-8 ({problem}):", hint=hint) from None
+            raise BayesError(f"row {row} is not UTF-8 ({problem}):", hint=hint) from None

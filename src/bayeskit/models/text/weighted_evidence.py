@@ -633,7 +633,7 @@ class Best(WeightedEvidence):
             raise BadFile("the names of the features that were tried are not texts")
         n_drawn = state.header.get("drawn")
         if n_drawn is not None and (type(n_drawn) is not int or n_drawn < 1):
-            raise BadFile(f"{n_drawn!r} is no number of documents")
+            raise BadFile(f"{n_drawn!r} is not a number of documents")
         linear = LinearWeights(words, idf, table, constant, log_prior, classes, (first, second), loss, tried, n_drawn)
         return replace(recipe, linear=linear)
 

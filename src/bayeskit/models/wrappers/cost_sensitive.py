@@ -157,7 +157,7 @@ class CostSensitive(Wrapper):
         if not sizes.all():
             raise BayesError("a wanted precision or recall needs two rows of each class")
         if self.positive is not None and self.positive not in classes:
-            raise BayesError(f"positive={self.positive!r} is no class{did_you_mean(self.positive, classes)}")
+            raise BayesError(f"positive={self.positive!r} is not a class{did_you_mean(self.positive, classes)}")
         which = int(np.argmin(sizes)) if self.positive is None else classes.index(self.positive)
         p = logspace.normalize(rows.scores)[0][:, which]
         least = threshold(p, rows.labels == which, weights, self.precision, self.recall)

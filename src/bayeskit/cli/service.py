@@ -26,12 +26,12 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from bayeskit import __version__
+from bayeskit.cli import service_requests
+from bayeskit.cli.served_model import Conflict, FileUnavailable, ServedModel
+from bayeskit.cli.service_requests import ARROW, JSON, BadRequest, Limits
 from bayeskit.cli.texts import is_text
 from bayeskit.errors import BayesError, BayesWarning, with_article
 from bayeskit.inner_model import reader_of
-from bayeskit.serve import requests
-from bayeskit.serve.model_file import Conflict, FileUnavailable, ServedModel
-from bayeskit.serve.requests import ARROW, JSON, BadRequest, Limits
 
 KEY = re.compile(r"[!-~]{1,200}")
 SETTINGS = "BAYES_SERVE"  # environment variable by which the command tells its worker processes
@@ -218,22 +218,22 @@ class Service:
         """Predict the class of each row, with its probability and those of all classes."""
         served = self._served(request)
         model, body, kind = served.model, await self._body(request), _content_type(request)
-        rows = requests.read_rows(body, kind, model, self.limits)
+        rows = service_requests.read_rows(body, kind, model, self.limits)
         if isinstance(rows, dict):
-            predicted, probabilities = requests.predictions(model, rows)
+            predicted, probabilities = service_requests.predictions(model, rows)
         else:
-            predicted, probabilities = await self._in_thread(requests.predictions, model, rows)
+            predicted, probabilities = await self._in_thread(service_requests.predictions, model, rows)
         self.rows[served.name] += len(predicted)
         if ARROW in request.headers.get("accept", ""):
-            return Response(requests.as_arrow(model, predicted, probabilities), media_type=ARROW)
-        return JSONResponse(requests.as_json(model, predicted, probabilities))
+            return Response(service_requests.as_arrow(model, predicted, probabilities), media_type=ARROW)
+        return JSONResponse(service_requests.as_json(model, predicted, probabilities))
 
     async def explain(self, request: Request) -> Response:
         """Explain each row: evidence that sums to the log odds of its class against the runner-up."""
         served = self._served(request)
         model = served.model
-        rows = requests.read_rows(await self._body(request), _content_type(request), model, self.limits)
-        return JSONResponse(await self._in_thread(requests.explanations, model, rows))
+        rows = service_requests.read_rows(await self._body(request), _content_type(request), model, self.limits)
+        return JSONResponse(await self._in_thread(service_requests.explanations, model, rows))
 
     async def ask(self, request: Request) -> Response:
         """Answer a query such as P(a = 1 | b = 2) of a network, a joint distribution or a classifier."""
@@ -244,7 +244,7 @@ class Service:
         model = self._served(request).model
         if _content_type(request) != JSON:
             raise BadRequest(415, "a query comes as JSON", 'send {"query": "P(a | b)"}')
-        body = requests.read_json(await self._body(request))
+        body = service_requests.read_json(await self._body(request))
         if body.keys() != {"query"} or not isinstance(body["query"], str):
             raise BadRequest(422, "the body must have a query and nothing else", 'send {"query": "P(a | b)"}')
         answer = await self._in_thread(lambda: of_model(model, parse(body["query"])))
@@ -266,7 +266,7 @@ class Service:
             hint = "send a header Idempotency-Key that names these rows, 1 to 200 visible ASCII characters"
             raise BadRequest(422, "the request has no valid Idempotency-Key", hint)
         kind = _content_type(request)
-        rows = requests.read_rows(await self._body(request), kind, served.model, self.limits, labeled=True)
+        rows = service_requests.read_rows(await self._body(request), kind, served.model, self.limits, labeled=True)
         return JSONResponse(await self._within(asyncio.wrap_future(served.change(action, key, rows))))
 
     async def list_models(self) -> Any:

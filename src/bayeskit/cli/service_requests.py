@@ -50,7 +50,7 @@ class Limits:
 
 
 def _refuse_constant(name: str) -> None:
-    raise BadRequest(400, f"the body has {name}, which is no JSON", "write null for a missing number")
+    raise BadRequest(400, f"the body has {name}, which is not JSON", "write null for a missing number")
 
 
 def read_json(body: bytes) -> dict[str, Any]:
@@ -60,9 +60,9 @@ def read_json(body: bytes) -> dict[str, Any]:
     except RecursionError:
         raise BadRequest(400, "the body is nested too deeply") from None
     except ValueError as problem:
-        raise BadRequest(400, f"the body is no JSON: {problem}") from None
+        raise BadRequest(400, f"the body is not JSON: {problem}") from None
     if not isinstance(parsed, dict):
-        raise BadRequest(422, "the body is no JSON object", 'send {"rows": [...]}')
+        raise BadRequest(422, "the body is not a JSON object", 'send {"rows": [...]}')
     return parsed
 
 
@@ -83,7 +83,7 @@ def read_rows(body: bytes, content_type: str, model: Any, limits: Limits, labele
     reader, target = reader_of(model), _target(model)
     if is_text(model) and not labeled:
         if not all(isinstance(row, str) for row in rows):
-            raise BadRequest(422, "a document is no string", 'send {"rows": ["a text", "another"]}')
+            raise BadRequest(422, "a document is not a string", 'send {"rows": ["a text", "another"]}')
         return rows
     text = {"text"} if is_text(model) else set(getattr(reader, "feature_names_in_", ()))
     known = text | set(reader.schema_.columns) | ({target} if labeled else set())
@@ -106,11 +106,11 @@ def _target(model: Any) -> str:
 
 
 def _check_rows(rows: list[Any], known: set[str], limits: Limits) -> None:
-    """Refuse rows that are no records of plain values, unknown columns and too many cells."""
+    """Refuse rows that are not records of plain values, unknown columns and too many cells."""
     cells = 0
     for at, row in enumerate(rows):
         if not isinstance(row, dict):
-            raise BadRequest(422, f"row {at} is no JSON object", 'send {"rows": [{"column": value}]}')
+            raise BadRequest(422, f"row {at} is not a JSON object", 'send {"rows": [{"column": value}]}')
         cells += len(row)
         if cells > limits.cells:
             raise BadRequest(413, f"more than {limits.cells:,} cells", "send several requests")
@@ -130,7 +130,7 @@ def _read_arrow(body: bytes, model: Any, limits: Limits, labeled: bool) -> Any:
         table = pa.ipc.open_stream(body).read_all()
         table.validate(full=True)
     except (pa.ArrowException, OSError, ValueError) as problem:
-        raise BadRequest(400, f"the body is no Arrow stream: {problem}") from None
+        raise BadRequest(400, f"the body is not an Arrow stream: {problem}") from None
     if table.num_rows > limits.rows or table.num_rows * table.num_columns > limits.cells:
         most = f"{limits.rows:,} rows and {limits.cells:,} cells"
         raise BadRequest(413, f"{table.num_rows:,} rows × {table.num_columns:,} columns, and at most {most} are read")

@@ -1,1 +1,0 @@
-"""The service of ``bayes serve``: predictions, explanations and learning over HTTP."""
