@@ -180,8 +180,8 @@ def check_writable(path: str, *, is_model: bool, reads: Sequence[str | None] = (
         end = file.read()
     holds_model = start.startswith(MAGIC)
     if start and (is_model != holds_model or mark not in start + end):  # an empty file is no loss
-        other = "model" if is_model else "file of this command"
-        what = "is a model" if holds_model else f"is there already and is not a {other}"
+        other = "a model" if is_model else "a file of this command"
+        what = "is a model" if holds_model else f"is there already and is not {other}"
         raise BayesError(f"{path} {what}: nothing is written over it. Name another file with -o, or remove it first.")
 
 
