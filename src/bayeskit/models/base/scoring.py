@@ -248,7 +248,12 @@ def scored_there(model: Any, frame: Any, what: str, **settings: Any) -> Any:
     Nothing is computed before the cluster is asked for the frame's rows.
     """
     work = Scoring(to_bytes(model), what, tuple(settings.items()))
-    return engine_of_frame(frame).map_rows(frame, work, _output_types(model, what))
+    return add_columns_there(frame, work, _output_types(model, what))
+
+
+def add_columns_there(frame: Any, work: Any, types: Mapping[str, pa.DataType]) -> Any:
+    """Return the frame of a cluster with columns that ``work`` computes from its rows on the workers."""
+    return engine_of_frame(frame).map_rows(frame, work, types)
 
 
 def accuracy_there(model: Any, frame: Any, y: str, sample_weight: str | None) -> float:
@@ -335,7 +340,7 @@ class Scoring:
         """More columns for some rows."""
         import pyarrow as pa
 
-        model = _loaded(self.data)
+        model = loaded(self.data)
         types = _output_types(model, self.what)
         if self.what == "predict":
             return {PREDICTED: pa.array(model.predict(rows).tolist(), types[PREDICTED])}
@@ -355,7 +360,7 @@ class Scoring:
 
 
 @lru_cache(maxsize=4)
-def _loaded(data: bytes) -> Any:
+def loaded(data: bytes) -> Any:
     """The model, made once in a process; each of the cluster's tasks has one core."""
     model = from_bytes(data)
     return model.set_params(n_threads=1) if "n_threads" in model.get_params(deep=False) else model
