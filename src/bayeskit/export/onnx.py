@@ -53,6 +53,8 @@ class _OnnxGraph:
         self.constants: list[Any] = []
         self.results: list[Any] = []
         self.refused: list[str] = []
+        self.numbers: list[str] = []
+        self.polynomials: list[tuple[str, terms.PolynomialTerm]] = []  # (number, NaN where it adds nothing; its score)
         self._inputs: dict[str, str] = {}
         self._codes: dict[str, str] = {}
 
@@ -87,11 +89,20 @@ class _OnnxGraph:
 
     def number(self, column: str) -> str:
         """Return a numeric input, shape (n_rows, 1); rows with infinite or huge numbers are rejected."""
-        fresh = column not in self._inputs
-        x = self.column(column, "DOUBLE")
-        if fresh:
-            self.refused.append(self.op("Greater", self.op("Abs", x), self.constant(LARGEST)))
-        return x
+        if column not in self._inputs:
+            self.numbers.append(column)
+        return self.column(column, "DOUBLE")
+
+    def _refuse_large(self) -> None:
+        """Reject rows with infinite or huge numbers."""
+        if self.numbers:
+            above = self.op("Greater", self.op("Abs", self._beside(self.numbers)), self.constant(LARGEST))
+            self.refused.append(self.op("ReduceMax", self.cast(above, "FLOAT"), axes=[1], keepdims=1))
+            self.refused[-1] = self.cast(self.refused[-1], "BOOL")
+
+    def _beside(self, columns: Sequence[str]) -> str:
+        """Return some columns as one matrix, shape (n_rows, n_columns)."""
+        return columns[0] if len(columns) == 1 else self.op("Concat", *columns, axis=1)
 
     def code(self, coding: terms.Coding) -> str:
         """Return the code of each cell, shape (n_rows,): 0 is missing, V + 1 unseen."""
@@ -158,12 +169,27 @@ class _OnnxGraph:
         """Return the scores, shape (n_rows, n_classes)."""
         total = self.constant([form.base])
         for term in form.terms:
-            total = self.op("Add", total, self._term(term))
+            if (score := self._term(term)) is not None:
+                total = self.op("Add", total, score)
         if not form.terms:
             raise BayesError("the model reads no column, so an ONNX file of it would have no input")
-        return total
+        self._refuse_large()
+        return self.op("Add", total, self._matrix_product()) if self.polynomials else total
 
-    def _term(self, term: Any) -> str:
+    def _matrix_product(self) -> str:
+        """Return the summed scores of all polynomials: (is there, x − center, its square) times the coefficients."""
+        numbers, polynomials = zip(*self.polynomials, strict=True)
+        x = self._beside(numbers)
+        away = self.op("Sub", x, self.constant([[term.center for term in polynomials]]))
+        gap = self.op("IsNaN", x)
+        away = self.op("Where", gap, self.constant(0.0), away)
+        there = self.cast(self.op("Not", gap), "DOUBLE")
+        parts = [[getattr(term, part) for term in polynomials] for part in ("constant", "linear", "square")]
+        powers = self.op("Concat", there, away, self.op("Mul", away, away), axis=1)
+        return self.op("MatMul", powers, self.constant(np.concatenate(parts)))
+
+    def _term(self, term: Any) -> str | None:
+        """Return the scores of a term; None for one that is added with the others by a matrix product."""
         if isinstance(term, terms.TableTerm):
             return self.op("Gather", self.constant(term.table), self.code(term.coding), axis=0)
         if isinstance(term, terms.ContextTerm):
@@ -173,14 +199,12 @@ class _OnnxGraph:
         x = self.number(term.name)
         if isinstance(term, terms.LogNormalTerm):
             x, term = self._logarithm(x, term.refuses_unseen), term.of_logarithm
-        if isinstance(term, terms.QuadraticTerm):
-            away = self.op("Sub", x, self.constant([term.mean]))
-            square = self.op("Mul", self.constant([0.5 * term.precision]), self.op("Mul", away, away))
-            score = self.op("Sub", self.constant([term.constant]), square)
-        else:
-            assert isinstance(term, terms.LinearTerm)
-            away = self.op("Sub", x, self.constant(term.center))
-            score = self.op("Add", self.constant([term.present]), self.op("Mul", self.constant([term.slope]), away))
+        if (polynomial := terms.polynomial(term)) is not None:
+            self.polynomials.append((x, polynomial))
+            return None
+        away = self.op("Sub", x, self.constant([term.mean]))
+        square = self.op("Mul", self.constant([0.5 * term.precision]), self.op("Mul", away, away))
+        score = self.op("Sub", self.constant([term.constant]), square)
         return self.op("Where", self.op("IsNaN", x), self.constant(0.0), score)
 
     def _logarithm(self, x: str, refuses_unseen: bool) -> str:

@@ -98,6 +98,30 @@ class LinearTerm(Term):
     present: Floats
 
 
+APART = 100.0  # nats between a mean and the center; differences then keep thirteen decimals
+
+
+@dataclass(frozen=True, eq=False)
+class PolynomialTerm(Term):
+    """Polynomial score: constant_c + linear_c (x − center) + square_c (x − center)², each (n_classes,)."""
+
+    center: float
+    constant: Floats
+    linear: Floats
+    square: Floats
+
+
+def polynomial(term: QuadraticTerm | LinearTerm) -> PolynomialTerm | None:
+    """Return a term as a polynomial around a center near the means; None if digits would cancel."""
+    if isinstance(term, LinearTerm):
+        return PolynomialTerm(term.name, term.center, term.present, term.slope, np.zeros_like(term.slope))
+    center, half = float(term.mean.mean()), 0.5 * term.precision
+    apart = term.mean - center
+    if (half * apart**2).max() > APART:
+        return None
+    return PolynomialTerm(term.name, center, term.constant - half * apart**2, 2 * half * apart, -half)
+
+
 @dataclass(frozen=True, eq=False)
 class ContextTables:
     """Tables of a column for each combination of codes of its first parents.

@@ -25,6 +25,7 @@ from bayeskit.data.io.sql_syntax import Dialect, Node, exp
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError
 from bayeskit.export import scoring_form as terms
+from bayeskit.export.scoring_form import PolynomialTerm
 from bayeskit.tolerance import LEAST_NUMBER
 from bayeskit.typing import Floats
 
@@ -270,19 +271,6 @@ def double_literal(x: float, dialect: Dialect) -> Node:
     return syntax.cast(node, "double") if dialect.name == "postgres" else node
 
 
-APART = 100.0  # nats between a mean and the center; differences then keep thirteen decimals
-
-
-@dataclass(frozen=True, eq=False)
-class PolynomialTerm(terms.Term):
-    """Polynomial score: constant_c + linear_c (x − center) + square_c (x − center)², each (n_classes,)."""
-
-    center: float
-    constant: Floats
-    linear: Floats
-    square: Floats
-
-
 def relative_form(form: terms.ScoringForm) -> terms.ScoringForm:
     """Return the form with scores relative to the first class."""
     return replace(form, base=form.base - form.base[0], terms=tuple(map(_relative_term, form.terms)))
@@ -307,13 +295,11 @@ def _relative_term(term: Any) -> Any:
 
 
 def _polynomial(term: terms.QuadraticTerm) -> PolynomialTerm | terms.QuadraticTerm:
-    center, half = float(term.mean.mean()), 0.5 * term.precision
-    apart = term.mean - center
-    if (half * apart**2).max() > APART:
+    """Return the polynomial of the differences from the first class, where no digits are lost."""
+    made = terms.polynomial(term)
+    if made is None:
         return term
-    constant = term.constant - half * apart**2
-    linear, square = 2 * half * apart, -half
-    return PolynomialTerm(term.name, center, *(part - part[0] for part in (constant, linear, square)))
+    return PolynomialTerm(term.name, made.center, *(p - p[0] for p in (made.constant, made.linear, made.square)))
 
 
 @dataclass(frozen=True)
