@@ -15,6 +15,7 @@ import pytest
 import bayeskit as bk
 from bayeskit.data.schema import Categorical, Schema
 from bayeskit.engines import Dask, Spark
+from bayeskit.engines.records import Task, fan_in
 from bayeskit.errors import LostParts
 from bayeskit.tally.plan import Plan
 from tests.engines import clusters
@@ -320,12 +321,34 @@ def test_many_partitions_of_spark_are_merged_in_a_tree(monkeypatch):
     monkeypatch.setattr("bayeskit.engines.spark.FAN_IN", 3)
     frame = spark_frame([rows(4, seed) for seed in range(8)], None)[0]
     source = Spark(frame.sparkSession).owns(frame)
-    assert source.may_have_many_parts
+    assert source.most_parts > 3
     model = bk.NaiveBayes(**SETTINGS).fit(frame, "play")
     expected = bk.NaiveBayes(**SETTINGS).fit(pa.concat_tables([rows(4, seed) for seed in range(8)]), "play")
     assert agree(model.tally_, expected.tally_)
     shuffled = frame.repartition(7)
     assert agree(bk.NaiveBayes(**SETTINGS).fit(shuffled, "play").tally_, expected.tally_)
+
+
+@pytest.mark.filterwarnings("ignore::bayeskit.BayesWarning")
+@pytest.mark.parametrize("make", FRAMES)
+def test_large_tallies_are_added_few_at_a_time(make, monkeypatch, tmp_path):
+    """The first rows tell their size; the counts are the same."""
+    parts = [rows(4, seed) for seed in range(6)]
+    frame, engine = make(parts, None)
+    settings = {"roles": {"id": "ignore", "days": "ignore", "size": "ignore"}}
+    expected = bk.TAN(**settings).fit(pa.concat_tables(parts), "play")
+    first_rows = engine.owns(frame).with_target("play").first_rows
+    task = Task(expected.schema_, expected.tally_.plan)
+    assert fan_in(task, first_rows, 256) == 256
+    monkeypatch.setattr("bayeskit.engines.records.NODE_BYTES", 1)
+    assert fan_in(replace(task, plan=Plan(families=["sky"])), first_rows, 256) == 256
+    used = []
+    for name in ("dask", "spark"):
+        monkeypatch.setattr(f"bayeskit.engines.{name}.fan_in", lambda *of: used.append(fan_in(*of)) or used[-1])
+    for data in (frame, in_files(parts, tmp_path)):
+        model = bk.TAN(**settings).fit_source(data, "play", engine=replace(engine, parts=6))
+        assert agree(model.tally_, expected.tally_)
+    assert used == [2, 2]
 
 
 @pytest.mark.spark

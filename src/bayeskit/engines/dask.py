@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from bayeskit.data.frames import is_cluster_frame, open_source
 from bayeskit.data.schema import Kind
 from bayeskit.data.source import Source
-from bayeskit.engines.engine import LOOK, MAX_CATEGORIES, ClusterFrame, Work, check_names, labeled
-from bayeskit.engines.records import Counted, Ledger, RemoteEngine, Task, groups
+from bayeskit.engines.engine import LOOK, MAX_CATEGORIES, ClusterFrame, FirstRows, Work, check_names, labeled
+from bayeskit.engines.records import Counted, Ledger, RemoteEngine, Task, fan_in, groups
 from bayeskit.errors import BayesError, LostParts, import_extra, with_article
 from bayeskit.lazy import pa
 
@@ -59,11 +59,12 @@ class Dask(RemoteEngine):
             told = (rows.target, rows.weight)
             records = [delayed(count_frame)(shared, number, part, *told) for number, part in enumerate(parts)]
             ledger = Ledger([f"partition {number}" for number in range(len(parts))], None, None, rows.passes)
+            first: Callable[[], Source] = rows.first_rows
         else:
             files = rows.parts(self._n_parts(rows), task.schema)
             records = [shared.count(number, part) for number, part in enumerate(files)]
-            ledger = Ledger.of(files, rows.passes)
-        return ledger, [self._computed(_tree(records))]
+            ledger, first = Ledger.of(files, rows.passes), partial(FirstRows, files[0])
+        return ledger, [self._computed(_tree(records, fan_in(task, first, FAN_IN)))]
 
     def _n_parts(self, rows: Any) -> int:
         if self.parts is not None:
@@ -146,11 +147,11 @@ def add_columns(part: Any, work: Work) -> Any:
     )
 
 
-def _tree(records: Sequence[Any]) -> Any:
+def _tree(records: Sequence[Any], of_a_node: int) -> Any:
     """Merge records in order, with tasks of a few records each."""
     together = _dask().delayed(Counted.merge)
     while True:
-        records = [together([records[i] for i in group]) for group in groups(len(records), FAN_IN)]
+        records = [together([records[i] for i in group]) for group in groups(len(records), of_a_node)]
         if len(records) == 1:
             return records[0]
 

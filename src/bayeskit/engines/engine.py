@@ -6,11 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from typing import Any, Protocol
 
 from bayeskit.data.frames import MemorySource, is_cluster_frame, open_source
 from bayeskit.data.schema import Kind, Schema
-from bayeskit.data.source import Batch, HasHead, ReadThrough, Source, first_rows, for_schema
+from bayeskit.data.source import Batch, HasHead, ReadThrough, Source, close_rows, first_rows, for_schema
 from bayeskit.errors import BayesError, SchemaMismatch, with_article
 from bayeskit.lazy import pa
 from bayeskit.tally.plan import Plan
@@ -121,6 +122,17 @@ class RemoteSource(ReadThrough):
         return [part.absolute() if hasattr(part, "absolute") else part for part in source.parts(n)]
 
 
+@dataclass(frozen=True)
+class FirstRows(ReadThrough):
+    """The first batch of a source."""
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield one batch."""
+        rows = iter(self.source.batches())
+        yield from islice(rows, 1)
+        close_rows(rows)
+
+
 def places(source: Any) -> list[Any]:
     """Return the files of a source, if any."""
     return [file.place for file in getattr(source, "files", ()) if hasattr(file, "place")]
@@ -171,8 +183,11 @@ class ClusterFrame(HasHead, ABC):
 
     def look(self) -> Batch | None:
         """Return some of the first rows."""
-        source = labeled(open_source(self.first(self.columns_read)), self.target, self.weight)
-        return next(iter(source.batches()), None)
+        return next(iter(self.first_rows().batches()), None)
+
+    def first_rows(self) -> Source:
+        """Return some of the first rows as a table in memory with labels and weights."""
+        return labeled(open_source(self.first(self.columns_read)), self.target, self.weight)
 
     def batches(self) -> Iterator[Batch]:
         """Raise an error: rows are never collected on this machine implicitly."""

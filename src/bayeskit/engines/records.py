@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import itemgetter
@@ -26,6 +26,8 @@ from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
 FAN_IN = 256  # tallies that a node of the tree adds
+NODE_BYTES = 1 << 28  # of the tallies of a node
+SMALL = {"families", "moments", "counts", "sample"}  # statistics of single columns, which have no large tally
 
 
 def groups(n: int, fan_in: int = FAN_IN) -> list[range]:
@@ -136,6 +138,17 @@ class RowsRead:
         for batch in self.source.batches():
             self.n_rows += batch.n_rows
             yield batch
+
+
+def fan_in(task: Task, first_rows: Callable[[], Source], most: int) -> int:
+    """Return how many tallies a node of the tree adds, by the size of that of the first rows."""
+    if {request.kind for request in task.plan} <= SMALL:
+        return most
+    try:
+        size = len(task.count(0, first_rows()).tally)
+    except BayesError:  # which the worker that reads the rows names with its place
+        return most
+    return min(max(NODE_BYTES // size, 2), most)
 
 
 class RemoteEngine(ABC):

@@ -7,15 +7,24 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from io import StringIO
 from typing import Any
 
 from bayeskit.data.frames import arrow_kind, is_cluster_frame
 from bayeskit.data.schema import Kind
 from bayeskit.data.source import Source
-from bayeskit.engines.engine import LOOK, MAX_CATEGORIES, ArrivingBatches, ClusterFrame, RemoteSource, Work, check_names
-from bayeskit.engines.records import FAN_IN, Counted, Ledger, RemoteEngine, Task
+from bayeskit.engines.engine import (
+    LOOK,
+    MAX_CATEGORIES,
+    ArrivingBatches,
+    ClusterFrame,
+    FirstRows,
+    RemoteSource,
+    Work,
+    check_names,
+)
+from bayeskit.engines.records import FAN_IN, Counted, Ledger, RemoteEngine, Task, fan_in
 from bayeskit.errors import BayesError, LostParts, import_extra
 from bayeskit.lazy import pa
 
@@ -63,13 +72,15 @@ class Spark(RemoteEngine):
         if isinstance(rows, SparkFrame):
             frame, total = rows.watched()
             records = frame.mapInArrow(counting_rows(task, rows.columns_read, rows.target, rows.weight), RECORD)
-            counted = self._run(records, rows.may_have_many_parts)
+            most, of_a_node = rows.most_parts, fan_in(task, rows.first_rows, FAN_IN)
+            counted = self._run(records, most, of_a_node)
             # Within a tree a stage that is tried again may report its rows twice; then the numbers of parts tell alone.
-            read = None if rows.may_have_many_parts else int(total.get["rows"])
+            read = None if most > of_a_node else int(total.get["rows"])
             return Ledger(None, None, read, rows.passes), counted
         parts = rows.parts(self._n_parts(rows), task.schema)
         numbers = self.session.range(0, len(parts), 1, max(len(parts), 1))
-        counted = self._run(numbers.mapInArrow(counting_parts(task, parts), RECORD), len(parts) > FAN_IN)
+        of_a_node = fan_in(task, partial(FirstRows, parts[0]), FAN_IN)
+        counted = self._run(numbers.mapInArrow(counting_parts(task, parts), RECORD), len(parts), of_a_node)
         return Ledger.of(parts, rows.passes), counted
 
     def _n_parts(self, rows: RemoteSource) -> int:
@@ -78,15 +89,17 @@ class Spark(RemoteEngine):
         cores = getattr(context_of(self.session), "defaultParallelism", 8)
         return max(rows.n_bytes // BYTES, int(cores))
 
-    def _run(self, records: Any, in_a_tree: bool) -> list[Counted]:
-        """Return the records; many parts are merged in a tree first."""
+    def _run(self, records: Any, most: int, of_a_node: int) -> list[Counted]:
+        """Return the records of at most so many parts; more than those of a node are merged in a tree first."""
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
         from pyspark.sql import functions as sql
 
-        if in_a_tree:
-            node = sql.floor(sql.element_at("parts", 1) / sql.lit(FAN_IN))
+        span = of_a_node
+        while most > of_a_node:
+            node = sql.floor(sql.element_at("parts", 1) / sql.lit(span))
             records = records.groupBy(node).applyInArrow(merging, RECORD)
+            most, span = -(-most // of_a_node), span * of_a_node
         try:
             table = records.toArrow()
         except (PySparkException, Py4JError, OSError) as problem:  # a task that failed as often as Spark tries
@@ -148,15 +161,15 @@ class SparkFrame(ClusterFrame):
         return frame.observe(total, sql.count(sql.lit(1)).alias("rows")), total
 
     @cached_property
-    def may_have_many_parts(self) -> bool:
-        """Return True if there are too many partitions to merge on one machine, as far as the plan tells."""
+    def most_parts(self) -> int:
+        """Return the number of partitions, or the most there may be, as far as the plan tells."""
         session = self.frame.sparkSession
         plan = StringIO()
         with redirect_stdout(plan):
             self.frame.explain()
         if "Exchange" in plan.getvalue() or context_of(session) is None:  # Spark decides when it has seen the rows
-            return int(session.conf.get("spark.sql.shuffle.partitions")) > FAN_IN
-        return int(self.frame.rdd.getNumPartitions()) > FAN_IN
+            return int(session.conf.get("spark.sql.shuffle.partitions"))
+        return int(self.frame.rdd.getNumPartitions())
 
 
 def lost_parts(text: str) -> LostParts:
