@@ -97,7 +97,7 @@ private:
 
     void put(uint32_t point, uint8_t*& out, uint8_t*& kinds) const {
         const uint32_t n = encode(point, out);
-        const uint8_t kind = cut_.tables.kinds[point] & (kWord | kSpace);
+        const uint8_t kind = cut_.tables.kinds[point] & (kWord | kSpace | kEmoji);
         for (uint32_t i = 0; i < n; ++i) *kinds++ = kind;
         out += n;
     }
@@ -203,7 +203,8 @@ private:
         size_t start, length;
     };
 
-    // Words of at least so many characters, and where asked every character that is neither of a word nor a space.
+    // Words of at least so many characters, emoji where the tables mark them, and where asked every character that is
+    // neither of a word nor a space.
     template <bool Punctuation, class Each>
     void words(const uint8_t* text, size_t length, Each& each) {
         const size_t least = cut_.pattern == Pattern::words ? 2 : 1;
@@ -221,7 +222,8 @@ private:
                 if (least == 1 || i - start > width(bytes[start])) each.add(bytes + start, i - start);
             } else {
                 i += width(bytes[i]);
-                if (Punctuation && !(kinds[start] & kSpace)) each.add(bytes + start, i - start);
+                const bool alone = Punctuation ? !(kinds[start] & kSpace) : (kinds[start] & kEmoji) != 0;
+                if (alone) each.add(bytes + start, i - start);
             }
         }
     }

@@ -20,7 +20,7 @@ struct Texts {  // text i is data[offsets[i] : offsets[i + 1]]
     size_t length(size_t i) const { return static_cast<size_t>(offsets[i + 1] - offsets[i]); }
 };
 
-enum Kind : uint8_t { kWord = 1, kSpace = 2, kCased = 4, kIgnorable = 8 };
+enum Kind : uint8_t { kWord = 1, kSpace = 2, kCased = 4, kIgnorable = 8, kEmoji = 16 };
 constexpr uint32_t kCodePoints = 0x110000;
 
 struct UnicodeTables {

@@ -1,7 +1,7 @@
 /** Tokens of a document, the same as those of Tokenizer in Python; places are counted in code points. */
 
 export interface TokenizerSettings {
-  pattern: "words" | "words1" | "words_and_punctuation" | "char" | "char_wb";
+  pattern: "words" | "words1" | "words_and_punctuation" | "words_and_emoji" | "char" | "char_wb";
   ngrams: [number, number];
   lowercase: boolean;
   stop_words: string[] | null;
@@ -19,6 +19,7 @@ export interface Token {
 }
 
 const SPACE = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/;
+const EMOJI = /[\u2600-\u2775\u2794-\u27bf\u2b50\u{1f1e6}-\u{1f1ff}\u{1f300}-\u{1f3fa}\u{1f400}-\u{1faff}]/u;
 const LETTER = /\p{L}/u;
 const UNASSIGNED = "\u{10ffff}";
 
@@ -68,13 +69,14 @@ export class Tokenizer {
   words(points: string[]): Span[] {
     const { pattern } = this.settings;
     const inside = pattern === "char_wb" ? (c: string) => !SPACE.test(c) : (c: string) => this.isWord(c);
-    const shortest = pattern === "words" ? 2 : 1;
+    const shortest = pattern === "words" || pattern === "words_and_emoji" ? 2 : 1;
+    const alone = (c: string) => (pattern === "words_and_punctuation" && !SPACE.test(c)) || (pattern === "words_and_emoji" && EMOJI.test(c));
     const found: Span[] = [];
     for (let i = 0; i < points.length; ) {
       let end = i;
       while (end < points.length && inside(points[end])) end++;
       if (end - i >= shortest) found.push([i, end]);
-      else if (end === i && pattern === "words_and_punctuation" && !SPACE.test(points[i])) found.push([i, i + 1]);
+      else if (end === i && alone(points[i])) found.push([i, i + 1]);
       i = Math.max(end, i + 1);
     }
     return found;

@@ -14,6 +14,7 @@ test("words have two letters, and n-grams leave stop words out", () => {
   expect(names({}, "The cat, a CAT.")).toEqual(["the", "cat", "cat"]);
   expect(names({ ngrams: [1, 2], stop_words: ["cat"], pattern: "words1" }, "the cat sat")).toEqual(["the", "sat", "the sat"]);
   expect(names({ pattern: "words_and_punctuation" }, "no!  yes")).toEqual(["no", "!", "yes"]);
+  expect(names({ pattern: "words_and_emoji" }, "so glad 😀👍🏽! ✓a")).toEqual(["so", "glad", "😀", "👍", "✓"]);
 });
 
 test("characters are cut over spaces or within words", () => {

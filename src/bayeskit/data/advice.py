@@ -16,7 +16,7 @@ from bayeskit.data.cells import Factor, factor_values, parse_number
 from bayeskit.data.frames import MemorySource
 from bayeskit.data.schema import Categorical, Numeric, Role, Schema, Text, declared_roles
 from bayeskit.data.source import Batch, Narrowing, Responsibilities, Source, first_rows
-from bayeskit.data.text.tokenizer import EXPRESSIONS
+from bayeskit.data.text.tokenizer import EMOJI, EXPRESSIONS
 from bayeskit.errors import AdviceWarning, format_setting
 from bayeskit.lazy import pa
 
@@ -45,7 +45,6 @@ LETTER = re.compile(r"[^\W\d_]")
 UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
-EMOJI = re.compile("[\u2600-\u27bf\U0001f300-\U0001faff]")
 RARE = 0.05  # share of documents with emoji below which nothing is said
 SCRIPT_SAMPLE = 200  # texts whose script is looked at
 ROWS = 20  # on fewer, only what is plain
@@ -148,13 +147,13 @@ def script_advice(texts: Sequence[Any], pattern: Any, column: str | None = None)
             if column is None
             else 'read them by characters: the role of the column in Python is Text(Tokenizer("char", (1, 2)))',
         )
-    with_emoji = sum(EMOJI.search(text) is not None for text in beyond_ascii)
+    with_emoji = sum(re.search(EMOJI, text) is not None for text in beyond_ascii)
     has_words = any(re.search(EXPRESSIONS[pattern], text) for text in some)  # without any, the fit says that
-    if pattern != "words_and_punctuation" and with_emoji > RARE * len(some) and has_words:
+    if pattern in ("words", "words1") and with_emoji > RARE * len(some) and has_words:
         return AdviceWarning(
             f"{'the documents hold' if column is None else f'column {column!r} holds'} emoji, which "
             f"{format_setting('pattern', pattern)} leaves out",
-            hint='to read them as words, pass pattern="words_and_punctuation"',
+            hint='to read them as words, pass pattern="words_and_emoji"',
         )
     return None
 

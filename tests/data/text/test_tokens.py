@@ -12,14 +12,19 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from bayeskit import kernels
 from bayeskit.data.text.documents import Documents
-from bayeskit.data.text.tokenizer import PATTERNS, Tokenizer, bucket
+from bayeskit.data.text.tokenizer import EMOJI, PATTERNS, Tokenizer, bucket
 from bayeskit.data.text.tokens import count_classes, count_documents, count_tokens, cut_of, sum_by_class
 from bayeskit.data.text.word_list import Words, pack_words, union
 from bayeskit.errors import BadFile, BayesError
 
-EXPRESSIONS = {"words": r"(?u)\b\w\w+\b", "words1": r"(?u)\b\w+\b", "words_and_punctuation": r"(?u)\w+|[^\w\s]"}
+EXPRESSIONS = {
+    "words": r"(?u)\b\w\w+\b",
+    "words1": r"(?u)\b\w+\b",
+    "words_and_punctuation": r"(?u)\w+|[^\w\s]",
+    "words_and_emoji": rf"(?u)\b\w\w+\b|{EMOJI}",
+}
 # Letters with a lower case of their own rules, marks that are not letters, all kinds of space, and plain words.
-ODD = "ΣςσİIıßẞǅﬁAa_09 .'\u00ad\u0307\u02b0\u0345\t\n\u2028\x00\x1c\u00a0\u3000étÉ中𝔸𐐀ԱᏣ٣²Ⅷ\U000e0100\ufffd"
+ODD = "ΣςσİIıßẞǅﬁAa_09 .'\u00ad\u0307\u02b0\u0345\t\n\u2028\x00\x1c\u00a0\u3000étÉ中𝔸𐐀ԱᏣ٣²Ⅷ\U000e0100\ufffd😀👍🏽☀❶🇫"
 texts = st.lists(st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from(ODD), max_size=40), max_size=5)
 
 
@@ -57,7 +62,7 @@ def test_every_character_is_cut_and_lower_cased_as_python_does():
     for pattern in ("words1", "words_and_punctuation"):
         for text, found in zip(spaced, counted(spaced, Tokenizer(pattern)), strict=True):
             assert found == by_re(text, EXPRESSIONS[pattern])
-    assert counted(documents, Tokenizer()) == [by_re(text, EXPRESSIONS["words"]) for text in documents]
+    assert counted(documents, Tokenizer()) == [by_re(text, EXPRESSIONS["words_and_emoji"]) for text in documents]
 
 
 @given(

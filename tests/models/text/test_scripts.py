@@ -50,13 +50,20 @@ def test_a_column_of_text_without_spaces_gets_advice_that_gives_shorter_words(mo
         model(roles={"note": Text(Tokenizer("char", (1, 2)))}).fit(table, "topic")
 
 
-def test_emoji_that_are_left_out_get_advice_that_makes_them_words():
+@pytest.mark.parametrize("recipe", ["multinomial", "set_of_words", "tfidf", "auto"])
+def test_emoji_are_words(recipe):
+    texts = [f"day{i // 2} {'😡👎🏽' if i % 2 else '😀'}" for i in range(40)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = TextClassifier(recipe).fit(texts, ["glad", "angry"] * 20)
+    assert {"😀", "😡", "👎"} <= set(model.words_)
+    assert model.predict(["👎", "😀"]).tolist() == ["angry", "glad"]
+
+
+def test_emoji_that_a_pattern_leaves_out_get_advice_that_makes_them_words():
     texts = ["see you 😀", "see you 😡"] * 4
-    with pytest.warns(AdviceWarning, match='pattern="words_and_punctuation"'):
-        TextClassifier("multinomial").fit(texts, ["glad", "angry"] * 4)
-    model = TextClassifier("multinomial", pattern="words_and_punctuation").fit(texts, ["glad", "angry"] * 4)
-    assert {"😀", "😡"} <= set(model.words_)
-    assert model.predict(["😡"]).tolist() == ["angry"]
+    with pytest.warns(AdviceWarning, match='pattern="words_and_emoji"'):
+        TextClassifier("multinomial", pattern="words").fit(texts, ["glad", "angry"] * 4)
 
 
 def test_a_column_of_chinese_reviews_is_recognized_as_free_text():

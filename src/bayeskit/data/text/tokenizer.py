@@ -12,9 +12,17 @@ from typing import Any
 
 from bayeskit.errors import BadFile, BayesError, with_article
 
-# In the order of the kernels; the first three are regular expressions of words.
-PATTERNS = ("words", "words1", "words_and_punctuation", "char", "char_wb")
-EXPRESSIONS = dict(zip(PATTERNS, (r"(?u)\b\w\w+\b", r"(?u)\b\w+\b", r"(?u)\w+|[^\w\s]"), strict=False))
+# Symbols, dingbats without digits, flags by letter, and pictures without skin tones; also in page/src/tokenizer.ts.
+EMOJI = "[\u2600-\u2775\u2794-\u27bf\u2b50\U0001f1e6-\U0001f1ff\U0001f300-\U0001f3fa\U0001f400-\U0001faff]"
+EXPRESSIONS = {
+    "words": r"(?u)\b\w\w+\b",
+    "words1": r"(?u)\b\w+\b",
+    "words_and_punctuation": r"(?u)\w+|[^\w\s]",
+    "words_and_emoji": r"(?u)\b\w\w+\b|" + EMOJI,
+}
+# Of the kernels, which find emoji by the Unicode tables.
+NUMBERS = {"words": 0, "words1": 1, "words_and_punctuation": 2, "char": 3, "char_wb": 4, "words_and_emoji": 0}
+PATTERNS = tuple(NUMBERS)
 MOST_BITS = 28
 # Shortest and longest character n-gram inside words.
 INSIDE = (2, 16)
@@ -29,10 +37,10 @@ class Tokenizer:
 
     Parameters
     ----------
-    pattern : str or callable, default="words"
-        "words" (two letters or more: ``\\b\\w\\w+\\b``, as in scikit-learn), "words1" (one-letter words kept),
-        "words_and_punctuation", "char" (characters), "char_wb" (characters within words, padded by a space), any
-        other regular expression, or a function from a document to its tokens.
+    pattern : str or callable, default="words_and_emoji"
+        "words" (two letters or more: ``\\b\\w\\w+\\b``, as in scikit-learn), "words_and_emoji" (each emoji too),
+        "words1" (one-letter words kept), "words_and_punctuation", "char" (characters), "char_wb" (characters within
+        words, padded by a space), any other regular expression, or a function from a document to its tokens.
     ngrams : (int, int), default=(1, 1)
         Shortest and longest n-gram of tokens, or of characters.
     lowercase : bool, default=True
@@ -60,7 +68,7 @@ class Tokenizer:
     ['unseen', 'uns-', '-unse-', '-nsee-', '-seen-', '-een']
     """
 
-    pattern: str | Callable[[str], Sequence[str]] = "words"
+    pattern: str | Callable[[str], Sequence[str]] = "words_and_emoji"
     ngrams: tuple[int, int] = (1, 1)
     lowercase: bool = True
     stop_words: str | Iterable[str] | None = None
@@ -79,10 +87,10 @@ class Tokenizer:
         if not callable(self.pattern) and not (isinstance(self.pattern, str) and self.pattern in PATTERNS):
             _check_expression(self.pattern)
         if self.characters is not None:
-            if not isinstance(self.pattern, str) or self.pattern not in PATTERNS[:3]:
+            if not isinstance(self.pattern, str) or self.pattern not in EXPRESSIONS:
                 raise BayesError(
                     f"characters={self.characters!r} counts inside words",
-                    hint=f'give pattern="words" or another of {", ".join(PATTERNS[:3])}',
+                    hint=f'give pattern="words" or another of {", ".join(EXPRESSIONS)}',
                 )
             hint = f"give the shortest and the longest run inside a word, of {INSIDE[0]} to {INSIDE[1]}, "
             hint += "such as characters=(3, 5)"

@@ -14,12 +14,12 @@ import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.data.text.documents import Documents
-from bayeskit.data.text.tokenizer import PATTERNS, Analyse, Tokenizer
+from bayeskit.data.text.tokenizer import EMOJI, NUMBERS, Analyse, Tokenizer
 from bayeskit.data.text.word_list import Words, pack_words, take_ranges, union, unpack_words
 from bayeskit.typing import Array, Bools, Bytes, Ints
 
 N_CODE_POINTS = 0x110000
-WORD, SPACE, CASED, IGNORABLE = 1, 2, 4, 8
+WORD, SPACE, CASED, IGNORABLE, PICTURE = 1, 2, 4, 8, 16
 SIGMA, FINAL_SIGMA, LINE_END = 0x3A3, 0x3C2, 0x0A
 _ALL = np.arange(N_CODE_POINTS, dtype="<u4")
 
@@ -27,8 +27,8 @@ _ALL = np.arange(N_CODE_POINTS, dtype="<u4")
 class UnicodeTables(NamedTuple):
     """Unicode properties of each code point in the running interpreter, for non-ASCII text.
 
-    The bits of ``kinds`` are 1 word, 2 space, 4 cased and not ignorable, 8 case-ignorable. ``lower`` is the lower case,
-    or 0x110000 + the row of ``expansions`` (n_rows, 3), which holds code points, then zeros.
+    The bits of ``kinds`` are 1 word, 2 space, 4 cased and not ignorable, 8 case-ignorable, 16 emoji where each is a
+    word. ``lower`` is the lower case, or 0x110000 + the row of ``expansions`` (n_rows, 3): code points, then zeros.
     """
 
     kinds: Bytes
@@ -36,10 +36,10 @@ class UnicodeTables(NamedTuple):
     expansions: npt.NDArray[np.uint32]
 
 
-def unicode_tables(data: Bytes) -> UnicodeTables | None:
-    """Return the Unicode tables that these bytes need, None for ASCII."""
+def unicode_tables(data: Bytes, with_emoji: bool = False) -> UnicodeTables | None:
+    """Return the Unicode tables that these bytes need, None for ASCII; with emoji, each of these is a word."""
     alphabet = kernels.text_alphabet(data)
-    return _tables(alphabet == 2) if alphabet else None
+    return _tables(alphabet == 2, with_emoji) if alphabet else None
 
 
 def word_runs() -> list[int]:
@@ -49,17 +49,25 @@ def word_runs() -> list[int]:
 
 
 @cache
-def _tables(with_sigma: bool) -> UnicodeTables:
+def _tables(with_sigma: bool, with_emoji: bool = False) -> UnicodeTables:
+    if with_emoji:
+        plain = _tables(with_sigma)
+        return plain._replace(kinds=plain.kinds | _kinds(_text(_ALL), {f"{EMOJI}+": PICTURE}))
     if with_sigma:
         plain = _tables(False)
         return plain._replace(kinds=plain.kinds | _sigma_kinds())
     text = _text(_ALL)
+    lower, expansions = _lower(text)
+    return UnicodeTables(_kinds(text, {r"\w+": WORD, r"\s+": SPACE}), lower, expansions)
+
+
+def _kinds(text: str, bits: Mapping[str, int]) -> Bytes:
+    """Return the bits of the expressions that match each character."""
     kinds = np.zeros(N_CODE_POINTS, dtype=np.uint8)
-    for expression, bit in ((r"\w+", WORD), (r"\s+", SPACE)):
+    for expression, bit in bits.items():
         for run in re.finditer(expression, text):
             kinds[run.start() : run.end()] |= bit
-    lower, expansions = _lower(text)
-    return UnicodeTables(kinds, lower, expansions)
+    return kinds
 
 
 def _lower(text: str) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
@@ -266,12 +274,13 @@ def count_classes(
 
 def cut_of(tokenizer: Tokenizer, documents: Documents) -> Cut | None:
     """Return the tokenizer settings for the kernels, None if they do not support its pattern."""
-    if tokenizer.pattern not in PATTERNS:
+    if tokenizer.pattern not in NUMBERS:
         return None
     stop = pack_words(sorted(word.encode() for word in tokenizer.stop_words or ()))
-    number, bits = PATTERNS.index(str(tokenizer.pattern)), tokenizer.hash_bits or 0
+    tables = unicode_tables(documents.data, with_emoji=tokenizer.pattern == "words_and_emoji")
+    number, bits = NUMBERS[str(tokenizer.pattern)], tokenizer.hash_bits or 0
     inside = tokenizer.characters or (0, 0)
-    return Cut(number, *tokenizer.ngrams, tokenizer.lowercase, bits, *stop, unicode_tables(documents.data), *inside)
+    return Cut(number, *tokenizer.ngrams, tokenizer.lowercase, bits, *stop, tables, *inside)
 
 
 def sum_by_class(rows: TokenCounts, labels: Array, n_classes: int) -> ByClass:

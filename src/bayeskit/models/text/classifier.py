@@ -140,8 +140,8 @@ class TextClassifier(Classifier):
         "empirical", "uniform", a mapping from class to probability, or a smoothing of the class counts. None is
         "empirical", and "uniform" for "wcnb", "wnb", "twcnb" and "nbsvm", whose weights are too small beside any other.
     pattern, lowercase, stop_words, hash_bits
-        Definition of a word, see :class:`Tokenizer`. ``pattern=None`` is "words", and "words_and_punctuation" for
-        "best".
+        Definition of a word, see :class:`Tokenizer`. ``pattern=None`` is "words_and_emoji", and
+        "words_and_punctuation" for "best".
     ngrams : (int, int), default=None
         Shortest and longest n-gram of words. None is (1, 1), and for "auto" and "best" the better one of (1, 1) and
         (1, 2).

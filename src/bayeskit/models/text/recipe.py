@@ -331,7 +331,7 @@ class Recipe:
     name: str = ""
     default_prior: ClassVar[Any] = "empirical"
     default_smoothing: ClassVar[Any] = 1.0
-    default_pattern: ClassVar[str] = "words"
+    default_pattern: ClassVar[str] = "words_and_emoji"
     counts_words: ClassVar[bool] = True
     is_generative: ClassVar[bool] = False
     has_probabilities: ClassVar[bool] = True

@@ -22,7 +22,7 @@ from bayeskit import kernels, logspace
 from bayeskit.data.schema import Text
 from bayeskit.data.text.documents import Documents
 from bayeskit.data.text.folders import COLUMN
-from bayeskit.data.text.tokenizer import PATTERNS, Tokenizer
+from bayeskit.data.text.tokenizer import EXPRESSIONS, Tokenizer
 from bayeskit.data.text.tokens import TokenRows, cut_of
 from bayeskit.data.text.word_list import Words
 from bayeskit.data.vocabulary import Value, are_names, blank_names
@@ -540,7 +540,7 @@ class Best(WeightedEvidence):
         """List the tokenizers to try: words, pairs, and character n-grams if asked for and not too many."""
         tokenizer = settings.tokenizer(None, self.default_pattern)
         tries = [tokenizer] if settings.ngrams else [replace(tokenizer, ngrams=n) for n in ((1, 1), (1, 2))]
-        if settings.characters == AUTOMATIC and tokenizer.pattern in PATTERNS[:3]:
+        if settings.characters == AUTOMATIC and tokenizer.pattern in EXPRESSIONS:
             richest = replace(tries[-1], characters=CHARACTERS)
             if not documents.has_many_character_ngrams(read, richest, n_threads):
                 tries.append(richest)
