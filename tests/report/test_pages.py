@@ -333,6 +333,20 @@ def test_names_and_values_of_the_data_are_text_and_nothing_is_fetched(opened, tm
     assert shown == [f"{100 * p:.1f}%" for p in expected]
 
 
+def test_tables_of_a_page_are_those_that_a_reader_needs():
+    documents = bk.TextClassifier("multinomial").fit(
+        ["cheap pills", "cheap offer", "lunch at noon"], ["spam"] * 2 + ["ham"]
+    )
+    assert "<th>evidence</th>" in documents.page().html  # the words with the most evidence, not all words by name
+    table, y = columns()
+    table["constant"] = [1.0] * len(y)
+    plain = bk.NaiveBayes().fit(table, y).page().html
+    assert "scores: " not in plain
+    assert "<h3><bdi>sky</bdi></h3>" in plain
+    assert "<h3><bdi>constant</bdi></h3>" not in plain
+    assert "<h3>" not in bk.BayesClassifier(n_trees=2).fit(table, y).page().html  # its overview has the exponents
+
+
 def test_a_page_allows_its_own_script_alone():
     page = bk.NaiveBayes().fit({EVIL: [EVIL, "b"] * 4}, [EVIL, "a"] * 4).page()
     assert "default-src 'none'; script-src 'sha256-" in page.html

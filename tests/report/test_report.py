@@ -1,5 +1,6 @@
 """Reports: what they contain, what they do not, and how they look in a browser."""
 
+import base64
 import re
 import subprocess
 import sys
@@ -49,6 +50,13 @@ def test_the_scores_are_those_of_leave_one_out_beside_the_majority_class(plain):
     report, scores = plain.html, bk.NaiveBayes().fit(X, y).leave_one_out(X, y)
     for figure in (scores.accuracy, scores.log_loss, scores.baseline.log_loss):
         assert f"{figure:.6g}" in report
+
+
+def test_pictures_have_room_for_wide_fonts_on_both_sides(plain):
+    picture = base64.b64decode(re.search(r"data:image/svg\+xml;base64,([^\"]+)", plain.html)[1]).decode()
+    left, _, width, _ = map(float, re.search(r'viewBox="([^"]+)"', picture)[1].split())
+    assert left < 0
+    assert width > 1.2 * -left
 
 
 def test_the_model_card_has_counts_version_and_how_to_use_the_model(plain):

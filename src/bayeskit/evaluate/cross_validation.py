@@ -340,8 +340,8 @@ def cross_validate(
 
 SAME = "These are the rows that the model learned: each is predicted by the model without it."
 SAME_COUNTS = (
-    "By their counts, these are the rows that the model learned (the rows themselves it cannot know): each is "
-    "predicted by the model without it. If the rows are new, use held-out."
+    "The counts are those of the training rows, so each row is predicted by the model without it. The model keeps no "
+    "rows to compare with: if these rows are new, use held-out."
 )
 OTHER = "These are not the rows that the model learned: they are scored as they are."
 SHARED = (

@@ -14,6 +14,7 @@ from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import WHOLE
 
 RECORDS = ("report_", "costs_", "comparison_")  # what models hold that has a form of its own
+SCORES_HINT = "scores: "  # before the methods that score a model
 INNER = ("classifier_", "estimator_", "nb_")  # where a model keeps the one that it is made around
 
 
@@ -60,7 +61,7 @@ def _scores(model: Any) -> tuple[Any, ...]:
         report = model.report().sheet
         return (report.title, *report.parts)
     first = "leave_one_out(X, y), or " if hasattr(model, "leave_one_out") else ""
-    return (f"scores: {first}bayeskit.cross_validate(model, X, y)",)
+    return (f"{SCORES_HINT}{first}bayeskit.cross_validate(model, X, y)",)
 
 
 def columns_grid(tally: Tally) -> Grid:

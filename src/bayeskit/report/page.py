@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from bayeskit.errors import BayesError
+from bayeskit.explain.overview import SCORES_HINT
 from bayeskit.report.html import document, escape
 from bayeskit.report.payload import classifier_payload, network_payload, sequence_payload, unused_columns
 from bayeskit.storage.files import write_file
+from bayeskit.tables import Sheet
 
 MOST_TABLES = 40  # tables of columns that stand on the page
 ANSWER = "the browser computes the posterior, and no data leaves this file."
@@ -95,12 +97,14 @@ def _sequence_heading(model: Any, payload: dict[str, Any]) -> list[str]:
 
 
 def _tables_of(model: Any) -> list[str]:
-    """Return the names of the tables of a model."""
+    """Return the names of the tables of a model that its overview does not have."""
+    from bayeskit.models.ensemble.classifier import BayesClassifier
+
     if hasattr(model, "nodes"):
         return list(model.nodes)
     if hasattr(model, "transitions_"):
         return ["start", "transitions", *model.schema_.used]
-    if not hasattr(model, "schema_") or not hasattr(model, "table"):
+    if isinstance(model, BayesClassifier) or not hasattr(model, "schema_") or not hasattr(model, "table"):
         return []
     unused = unused_columns(model)
     return [name for name in model.schema_.used if name not in unused]
@@ -109,8 +113,10 @@ def _tables_of(model: Any) -> list[str]:
 def model_tables(model: Any) -> str:
     """Return the tables of the model, which need no script."""
     overview = model._overview() if hasattr(model, "_overview") else model.sheet
-    # The overview of a hidden Markov model repeats the tables below.
-    shown = f"<p><b>{escape(overview.title)}</b></p>" if hasattr(model, "transitions_") else overview.html
+    # The overview of a hidden Markov model repeats the tables below; the hint how to score a model is for programmers.
+    repeats = hasattr(model, "transitions_")
+    kept = () if repeats else tuple(part for part in overview.parts if not str(part).startswith(SCORES_HINT))
+    shown = Sheet(overview.title, kept).html
     parts = [f'<div class="scroll" tabindex="0">{shown}</div>']
     names = _tables_of(model)
     tables: list[str] = []
