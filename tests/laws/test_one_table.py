@@ -178,8 +178,8 @@ ELSEWHERE = {
 }  # fmt: skip
 FUNCTIONS = {
     "cross_validate", "learning_curve", "compare",
-    "vocabulary_curve", "generative_vs_discriminative", "evaluate_test_set", "evaluate_rows", "evaluate_predictions",
-    "open_source",
+    "vocabulary_curve", "generative_vs_discriminative", "evaluate_test_set", "predict_held_out",
+    "evaluate_rows", "evaluate_predictions", "open_source",
     "learn_network", "structure_score", "arc_strengths", "fit_tables", "pc",  # rows of values: tests/network
     "from_bytes", "write_whole",  # bytes, no table
     "updating",  # the name of a source, no table

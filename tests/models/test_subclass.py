@@ -11,7 +11,7 @@ import bayeskit as bk
 from bayeskit import progress
 from bayeskit.datasets import load_penguins
 from bayeskit.estimate.columns.moments import GaussianColumns
-from bayeskit.estimate.mixtures import GAIN, HeldOut
+from bayeskit.estimate.mixtures import GAIN, HeldOutDensities
 from bayeskit.models import from_bytes, to_bytes
 
 XOR = pd.DataFrame({"a": list("0011") * 10, "b": list("0101") * 10})
@@ -295,7 +295,7 @@ def _held_out(gains):
     gains = np.asarray(gains)
     labels = np.zeros(len(gains), dtype=np.int64)
     first = {1: np.zeros(len(gains)), 2: gains}
-    return HeldOut([first, {1: np.zeros(len(gains))}], np.zeros((len(gains), 2)), labels, np.ones(len(gains)))
+    return HeldOutDensities([first, {1: np.zeros(len(gains))}], np.zeros((len(gains), 2)), labels, np.ones(len(gains)))
 
 
 def test_more_parts_need_a_gain_that_is_sure():

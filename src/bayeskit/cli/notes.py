@@ -16,7 +16,7 @@ OPTION = option("--strict", None, "Make every note on the data an error.", False
 
 
 class Strictness:
-    """Whether the running command has ``--strict``."""
+    """The state of ``--strict`` for the running command."""
 
     on = False
 

@@ -281,7 +281,7 @@ STEPS = 40  # of EM in each fold at most
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class HeldOutDensities:
     """ln p(x | class, number) of held-out rows, by class and number; their ln P(class), classes and weights."""
 
     densities: Sequence[Mapping[int, Floats]]
@@ -335,7 +335,7 @@ def score_test_rows(
     folds: int,
     prior: Callable[[Floats], Floats],
     tell: Callable[[int, int, int], object],
-) -> HeldOut:
+) -> HeldOutDensities:
     """Fit mixtures of all sizes on the rows of all folds but one, and score the rows of that fold."""
     by_class = [np.flatnonzero(labels == c) for c in range(len(tried))]
     share = min(1.0, MOST_ROWS / len(labels))
@@ -362,4 +362,4 @@ def score_test_rows(
                     density[rest] = held.log_density(learned_here.mixture(min(k, n), rng, STARTS, STEPS).parts)
             densities[c][k] = density
             tell(c, done, len(numbers))
-    return HeldOut(densities, log_prior, labels, cells.weights)
+    return HeldOutDensities(densities, log_prior, labels, cells.weights)

@@ -213,7 +213,7 @@ def fit_weights(
         )  # fmt: skip
         for g in g_values:
             scale = np.maximum(known, 1.0) ** -g
-            start = _fit_candidate(features, scale, labels, d, a, g, n_threads, start)
+            start = _fit_candidate(features, scale, labels, d, a=a, g=g, n_threads=n_threads, near=start)
             found.append(start)
     return found
 
@@ -252,6 +252,7 @@ def _fit_candidate(
     scale: Floats,
     labels: Array,
     d: TrainingDocuments,
+    *,
     a: float,
     g: float,
     n_threads: int,
