@@ -112,7 +112,7 @@ def _equal_rows(columns: list[Array], labels: Array) -> tuple[Ints, Ints, Ints]:
 
 
 def _all_repeat(columns: list[Array], labels: Array, first: Ints, copies: Ints) -> bool:
-    """Tell whether groups whose sizes have a common divisor are copies of the whole table."""
+    """Return True if groups whose sizes have a common divisor are copies of the whole table."""
     if len(copies) >= LEAST_DIFFERENT and (copies != copies[0]).any():
         return True
     some = np.arange(0, len(copies), -(-len(copies) // MOST_RANKED) or 1)

@@ -663,7 +663,7 @@ def forget_names(tree: Tree, values: Mapping[str, Sequence[Value]]) -> Tree:
 
 
 def check_tree(tree: Tree) -> None:
-    """Refuse what is not a tree with leaves numbered from 0, left to right."""
+    """Raise an error unless this is a tree with leaves numbered from 0, left to right."""
 
     def leaves(node: Any) -> list[int]:
         if not isinstance(node, Mapping):

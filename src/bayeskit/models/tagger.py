@@ -281,7 +281,7 @@ class Tagger(Estimator):
         return words, coarse, finer
 
     def _choose(self, words: Sentences) -> tuple[str, ...]:
-        """The words that are states of their own: those given, or the commonest, of equals the first by alphabet."""
+        """The words that are states of their own: those given, or the most frequent (ties by alphabet)."""
         import pyarrow.compute as pc
 
         if not isinstance(self.own_states, (int, np.integer)):

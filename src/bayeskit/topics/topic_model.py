@@ -669,7 +669,7 @@ class TopicModel(Transforms):
         return model._restore(fitted)
 
     def _restore(self, fitted: FittedTopics) -> Self:
-        """Become the fitted model of what was fitted."""
+        """Restore the fitted state."""
         self._become(fitted)
         # Raises an error for invalid seed words.
         _ = self._distributions

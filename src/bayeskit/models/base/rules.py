@@ -61,7 +61,7 @@ def number(message: str, least: float = -inf, most: float = inf, word: str | Non
 
 
 def flag(name: str, value: object) -> None:
-    """Refuse what is not True or False."""
+    """Raise an error unless a setting is True or False."""
     if not isinstance(value, (bool, np.bool_)):
         raise BayesError(f"{name}={value!r}: it is True or False")
 
@@ -108,13 +108,13 @@ def instance(kind: type | tuple[type, ...], message: str) -> Rule:
 
 
 def function(name: str, value: object) -> None:
-    """Refuse what cannot be called."""
+    """Raise an error unless a setting is callable."""
     if not callable(value):
         raise BayesError(f"{name}={value!r}: give a function")
 
 
 def classifier(name: str, value: object) -> None:
-    """Refuse what cannot be fitted and cloned."""
+    """Raise an error unless a setting can be fitted and cloned."""
     if isinstance(value, type) or not (hasattr(value, "fit") and hasattr(value, "get_params")):
         raise BayesError(f"{name}={value!r}: give a classifier, such as NaiveBayes()")
 
@@ -132,12 +132,12 @@ def memory(name: str, value: object) -> None:
 
 
 def threads(_: str, value: object) -> None:
-    """Refuse what is not a number of threads."""
+    """Raise an error unless a setting is a number of threads."""
     thread_count(value)
 
 
 def structure(name: str, value: object) -> None:
-    """Refuse what is not a mapping from a column to its parents."""
+    """Raise an error unless a setting maps columns to their parents."""
     if not isinstance(value, Mapping):
         raise BayesError(f"{name}={value!r}: give a mapping from each column to a list of its parents, or None")
 

@@ -62,7 +62,7 @@ class TrainingRows:
         return [cut_points(c) if how.values is None else None for c, how in zip(self.columns, kinds, strict=True)]
 
     def drop_uninformative(self) -> TrainingRows:
-        """Leave out columns of many values that tell nothing of the class, alone or beside another one.
+        """Leave out columns of many values without information about the class, alone or given another column.
 
         They stay if all are such columns.
         """
@@ -79,7 +79,7 @@ class TrainingRows:
         return replace(self.select([name for name in self.codes if name not in silent]), silent=silent)
 
     def _is_uninformative_beside_others(self, name: str) -> bool:
-        """Tell whether a column tells nothing beside any other column that could tell something with it."""
+        """Return True if a column has no information about the class given any other column."""
         some = slice(None, None, -(-len(self.labels) // MOST_TESTED))
         cells, labels = self.cells[name][some], self.labels[some]
         for other, column in self.cells.items():
@@ -147,7 +147,7 @@ def cut_points(column: Floats) -> tuple[Floats, int]:
 
 
 def is_uninformative(cells: Array, labels: npt.NDArray[np.uint32], beside: Array | None = None) -> bool:
-    """Tell whether the class of a row is predicted no better by the other rows of the same value than without them.
+    """Return True if the class of a row is predicted no better by the other rows of the same value than without them.
 
     The other rows are smoothed by several m, towards their classes, or towards those of the rows with the same value
     of another column, ``beside``. A gain counts if it is beyond 1.5 standard errors, or four beside another column, of
