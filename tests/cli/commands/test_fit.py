@@ -47,6 +47,32 @@ def test_fit_as_json_holds_the_same_figures(bayes):
     assert bk.load("model.bayes").tally_ == model.tally_
 
 
+def test_suggest_shows_what_best_reaches_beside_the_scores(bayes):
+    words = ("fit", "birds.csv", "-t", "species", "--ignore", "year")
+    plain, told = bayes(*words, "-o", "a.bayes").out, bayes(*words, "-o", "b.bayes", "--suggest").out
+    best = bk.BayesClassifier(roles={"year": "ignore"}).fit(BIRDS, "species").left_out_
+    naive = bk.load("a.bayes")
+    scores = naive.leave_one_out(BIRDS, "species")
+    assert re.search(rf"^accuracy +{scores.accuracy:.1%} +{best['accuracy'][0]:.1%}$", told, re.M)
+    assert re.search(r"^The fit of best takes \d+\.\d s of CPU", told, re.M)
+    assert bk.load("b.bayes").tally_ == naive.tally_
+    assert "The fit of best" not in plain
+    found = bayes(*words, "--suggest", "--json").json["best"]
+    assert found["log_loss"] == pytest.approx(best["log loss"][0], abs=1e-12)
+
+
+def test_suggest_tries_no_large_table_and_no_other_model(bayes, monkeypatch):
+    monkeypatch.setattr("bayeskit.cli.commands.fit.MOST_TRIED", (343, 100))
+    assert (
+        "It was not tried: the table has more than 343 rows"
+        in bayes("fit", "birds.csv", "-t", "species", "--suggest").out
+    )
+    assert (
+        "goes with --model naive alone"
+        in bayes("fit", "birds.csv", "-t", "species", "-m", "tan", "--suggest", code=2).err
+    )
+
+
 def harmful(folder):
     """A table in which one column makes naive Bayes worse than the majority, and the other one is good."""
     rng = np.random.default_rng(0)
