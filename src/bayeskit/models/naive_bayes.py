@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import is_
+from threading import RLock
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
@@ -24,7 +26,7 @@ from bayeskit.data.reader import in_order
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Source, for_schema
 from bayeskit.data.text.word_list import Words
-from bayeskit.data.vocabulary import Vocabulary
+from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BadFile, BayesError, format_setting
 from bayeskit.estimate.columns.coded import CodedColumns, ValueTable
 from bayeskit.estimate.columns.column import Columns
@@ -100,6 +102,62 @@ class NaiveParameters:
         """Return the value table of each coded column."""
         coded = self.of_kind(CodedColumns)
         return {} if coded is None else coded.tables
+
+
+MOST_WAITING = 1024  # rows
+# Sums of rows that wait must not overflow.
+LARGEST_WAITING = 1e100
+_waiting_lock = RLock()
+
+
+class _Waiting:
+    """Rows of plain numbers that ``partial_fit`` has accepted and that are not counted yet.
+
+    They cannot be refused any more: their classes are known, and their numbers fit the columns.
+    """
+
+    def __init__(self, model: NaiveBayes) -> None:
+        self.names = model._get_param_names()
+        self.fitted = {name: value for name, value in vars(model).items() if name not in self.names}
+        self.settings: list[Any] = list(map(vars(model).get, self.names))
+        self.rows: list[Floats] = []
+        self.labels: list[Array] = []
+        self.n_rows = 0
+        classes, schema = model.classes_, model.schema_
+        kinds = {} if schema.named else model.numeric_
+        takes_all = {*kinds.values()} <= {"gaussian", "histogram", "lognormal"} and classes.dtype.kind in "iU"
+        self.width = len(kinds) if takes_all and len(kinds) == self.fitted["n_features_in_"] else 0
+        self.positive = [j for j, kind in enumerate(kinds.values()) if kind == "lognormal"]
+        self.classes = frozenset(classes.tolist())
+
+    def accepts(self, model: NaiveBayes, X: Floats, y: Array) -> bool:
+        """Return True for rows that wait from now on."""
+        if X.shape[1] != self.width or self.n_rows + len(y) > MOST_WAITING:
+            return False
+        if y.dtype.kind != model.classes_.dtype.kind or not self.classes.issuperset(y.tolist()):
+            return False
+        if (np.abs(X) > LARGEST_WAITING).any() or (self.positive and (X[:, self.positive] <= 0).any()):
+            return False
+        if not all(map(is_, map(vars(model).get, self.names), self.settings)):
+            return False
+        self.rows.append(X.copy())
+        self.labels.append(y.copy())
+        self.n_rows += len(y)
+        return True
+
+    def counted(self) -> dict[str, Any]:
+        """Return the fitted attributes of the model that has learned the rows."""
+        model = NaiveBayes().set_params(**dict(zip(self.names, self.settings, strict=True)))
+        vars(model).update(self.fitted)
+        Classifier.partial_fit(model, np.concatenate(self.rows), np.concatenate(self.labels))
+        return {name: value for name, value in vars(model).items() if name not in self.names}
+
+
+def _is_small(X: Any, y: Any) -> bool:
+    """Return True for a few rows of an array of numbers and an array of labels."""
+    if type(X) is not np.ndarray or type(y) is not np.ndarray or X.dtype != np.float64 or X.ndim != 2:
+        return False
+    return y.shape == X.shape[:1] and 0 < len(y) <= MOST_WAITING
 
 
 @dataclass(eq=False, repr=False)
@@ -210,6 +268,62 @@ class NaiveBayes(Classifier):
         "ddof": rules.degrees,
         "prior": check_prior,
     }
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn more rows; new values and classes may appear at any time.
+
+        The counts become those of one fit on all rows; ``fixed_`` lists what stays as the first fit learned it. A few
+        rows of an array of numbers are counted together with those that follow, or when the model is used.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`fit`.
+        classes : sequence, optional
+            Declare classes ahead, as callers of scikit-learn do; not needed.
+
+        Returns
+        -------
+        self
+        """
+        if sample_weight is None and _is_small(X, y) and self._is_fitted():
+            with _waiting_lock:
+                waiting = vars(self).get("_waiting") or _Waiting(self)
+                if waiting.accepts(self, X, y):
+                    vars(self)["_waiting"] = waiting
+                    for name in _COUNTED:
+                        vars(self).pop(name, None)
+                    return self
+        return super().partial_fit(X, y, classes, sample_weight)
+
+    def _count_waiting(self) -> None:
+        """Count the rows that wait."""
+        with _waiting_lock:
+            if (waiting := vars(self).get("_waiting")) is not None:
+                vars(self).update(waiting.counted())
+                del vars(self)["_waiting"]
+
+    def _is_fitted(self) -> bool:
+        return "_waiting" in vars(self) or super()._is_fitted()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._is_fitted()
+
+    def _become(self, params: Any, tally: Tally, classes: tuple[Value, ...]) -> Self:
+        vars(self).pop("_waiting", None)
+        return super()._become(params, tally, classes)
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._count_waiting()
+        return dict(vars(self))
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name in _COUNTED and "_waiting" in vars(self):
+                self._count_waiting()
+                return vars(self)[name]
+            return super().__getattr__(name)
 
     def _complete_schema(self, schema: Schema, source: Source) -> Schema:
         """Choose the kinds of columns that are "auto", and learn cut points for histograms."""
@@ -607,4 +721,6 @@ class NaiveBayes(Classifier):
         return by_column.get(name, _DEFAULTS[setting])
 
 
+# Attributes that are absent while rows wait.
+_COUNTED = ("tally_", "params_")
 _DEFAULTS = {"smoothing": 1.0, "numeric": "auto", "variance": "class_feature", "cuts": 10}
