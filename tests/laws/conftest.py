@@ -10,6 +10,7 @@ import pytest
 from hypothesis import strategies as st
 
 import bayeskit as bk
+from bayeskit.models.text.classifier import RECIPES
 from bayeskit.tally.moments import pair_columns
 
 COLUMNS = ["sky", "flag", "size", "year"]
@@ -188,17 +189,16 @@ def law(request):
     return request.param
 
 
-@pytest.fixture(scope="session", params=[*LAWS, *ENSEMBLE_LAWS, *TREE_LAWS, *MIXTURE_LAWS], ids=str)
+ANY_LAWS = [*LAWS, *ENSEMBLE_LAWS, *TREE_LAWS, *MIXTURE_LAWS]
+
+
+@pytest.fixture(scope="session", params=ANY_LAWS, ids=str)
 def any_law(request):
     """Every classifier of tables in each setting, also those that hold what they chose."""
     return request.param
 
 
 WORDS = ["sun", "sea", "rain", "été", "wind", "fog", "ice", "a", "Straße", "x1"]
-RECIPES = [
-    "multinomial", "set_of_words", "complement", "wcnb", "wnb", "twcnb", "tfidf", "nbsvm", "weighted", "best", "auto",
-    "fast",
-]  # fmt: skip
 
 
 @pytest.fixture(scope="session", params=RECIPES)

@@ -1,5 +1,6 @@
 """Forgetting: names that only forgotten rows had are gone, and what stays fixed is listed."""
 
+import inspect
 import json
 from contextlib import suppress
 
@@ -13,23 +14,31 @@ from bayeskit.errors import NotLearned
 from bayeskit.models import from_bytes, to_bytes
 from bayeskit.storage.container import unpack
 
+from .conftest import ANY_LAWS, RECIPES
+
 pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 lawful = settings.get_profile("laws")
 GONE = ("zqvalue", "zqclass", "zqword")
 KEPT_WORDS = st.sampled_from(["sun", "sea", "rain", "été", "wind", "fog"])
 GONE_WORDS = st.sampled_from(["sun", "zqword", "zqword zqword", "rain zqword"])
-TEXT_RECIPES = [
-    "multinomial",
-    "set_of_words",
-    "complement",
-    "wcnb",
-    "wnb",
-    "twcnb",
-    "tfidf",
-    "weighted",
-    "best",
-    "auto",
-]
+TEXT_RECIPES = [recipe for recipe in RECIPES if hasattr(bk.TextClassifier(recipe), "forget")]
+SEQUENCES = {
+    "chain": bk.MarkovChain,
+    "states": bk.HiddenMarkovModel,
+    "classifier": bk.SequenceClassifier,
+    "tagger": bk.Tagger,
+    "topics": bk.TopicModel,
+    "network": bk.BayesianNetwork,
+}
+# Their parameters are numbers, and categories that the user declares.
+NAMELESS = {bk.BetaBernoulli, bk.DirichletCategorical, bk.NormalInverseGamma}
+
+
+def test_every_model_that_forgets_is_in_a_law():
+    public = (getattr(bk, name) for name in bk.__all__)
+    forgets = {one for one in public if inspect.isclass(one) and hasattr(one, "forget")}
+    tabular = {law.model_class for law in ANY_LAWS if hasattr(law.model(), "forget")}
+    assert forgets == tabular | {bk.TextClassifier} | {*SEQUENCES.values()} | NAMELESS
 
 
 def table_text(model, name):
@@ -149,7 +158,7 @@ def test_refit_of_kept_documents_gives_the_fit_on_the_remaining_ones(recipe, dat
             alone.forget(texts[:1], tags[:1], refit=True)
 
 
-@pytest.mark.parametrize("kind", ["chain", "states", "classifier", "tagger", "topics", "network"])
+@pytest.mark.parametrize("kind", SEQUENCES)
 @lawful
 @given(data=st.data())
 def test_no_name_of_forgotten_sequences_alone_stays_in_the_file(kind, data):

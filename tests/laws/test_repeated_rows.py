@@ -1,5 +1,7 @@
 """A row that is repeated k times is a row of weight k, and an ensemble is judged without the copies of a row."""
 
+import inspect
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -88,8 +90,39 @@ WRAPPERS = {
     "Calibrated, temperature": bk.Calibrated(bk.NaiveBayes(), "temperature"),
     "CostSensitive": bk.CostSensitive(bk.NaiveBayes()),
     "BayesOptimalClassifier": bk.BayesOptimalClassifier({"naive": bk.NaiveBayes(), "tan": bk.TAN()}),
+    "GibbsClassifier": bk.GibbsClassifier({"naive": bk.NaiveBayes(), "tan": bk.TAN()}),
     "Encoded": bk.Encoded(LogisticRegression()),
 }
+DROP_INS = [bk.BernoulliNB, bk.CategoricalNB, bk.ComplementNB, bk.GaussianNB, bk.MultinomialNB]
+
+
+def test_every_classifier_that_takes_weights_is_in_a_law():
+    public = (getattr(bk, name) for name in bk.__all__)
+    able = (one for one in public if inspect.isclass(one) and hasattr(one, "fit") and hasattr(one, "predict_proba"))
+    weighed = {one for one in able if "sample_weight" in inspect.signature(one.fit).parameters}
+    named = map(bk.model_named, bk.model_names())
+    tested = {*map(type, (*named, *WRAPPERS.values())), *DROP_INS, bk.TextClassifier, bk.SequenceClassifier}
+    assert tested == weighed
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("drop_in", DROP_INS)
+def test_repeated_rows_are_weighted_rows_for_drop_ins(drop_in, k):
+    rng = np.random.default_rng(1)
+    X, y = rng.integers(0, 3, (60, 4)), rng.integers(0, 2, 60)
+    repeated = drop_in().fit(np.tile(X, (k, 1)), np.tile(y, k))
+    weighted = drop_in().fit(X, y, sample_weight=np.full(60, float(k)))
+    np.testing.assert_allclose(repeated.predict_proba(X), weighted.predict_proba(X), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_repeated_sequences_are_weighted_sequences(k):
+    rng = np.random.default_rng(1)
+    walks = [rng.choice(["sun", "rain"], rng.integers(2, 6)).tolist() for _ in range(20)]
+    y = ["ab"[i % 2] for i in range(20)]
+    repeated = bk.SequenceClassifier(bk.MarkovChain()).fit(walks * k, y * k)
+    weighted = bk.SequenceClassifier(bk.MarkovChain()).fit(walks, y, sample_weight=np.full(20, float(k)))
+    np.testing.assert_allclose(repeated.predict_proba(walks), weighted.predict_proba(walks), rtol=0, atol=1e-9)
 
 
 @pytest.mark.slow
