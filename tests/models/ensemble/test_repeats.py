@@ -1,5 +1,7 @@
 """Repeated and weighted rows, and tables with more columns than rows: BayesClassifier judges itself honestly."""
 
+from time import process_time
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -120,6 +122,17 @@ def test_more_columns_than_rows_are_judged_honestly():
     loss = loss_of(model, (X[150:], y[150:]))
     assert loss <= 1.05 * loss_of(fast, (X[150:], y[150:]))
     assert is_honest(model, loss)
+
+
+@pytest.mark.slow
+def test_five_thousand_columns_take_seconds():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 152)
+    X = rng.normal(size=(152, 5_000))
+    X[:, :30] += y[:, None]
+    start = process_time()
+    fit(X[:150], y[:150])
+    assert process_time() - start < 10
 
 
 @pytest.mark.slow

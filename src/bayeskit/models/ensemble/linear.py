@@ -60,15 +60,15 @@ class LinearPart:
 
     def features(self, cells: Mapping[str, Any], codes: Bytes, trees: CodedTrees) -> tuple[Bytes, Ints, Floats]:
         """Return (one-hot codes, positions of their coefficients, numbers) of rows."""
-        n_numbers = 1 + len(self.numbers) + len(self.tables)
+        first_table = 1 + len(self.numbers)
+        n_numbers = first_table + len(self.tables)
         numbers = np.empty((len(codes), n_numbers))
         numbers[:, 0] = 1
-        for j, name in enumerate(self.numbers):
-            deviations = (cells[name] - self.center[j]) / self.spread[j]
-            deviations = np.where(np.isfinite(deviations), deviations, 0.0)
-            numbers[:, 1 + j] = np.clip(deviations, -FARTHEST, FARTHEST)
-        for j, (column, table) in enumerate(zip(self.read, self.tables, strict=True)):
-            numbers[:, 1 + len(self.numbers) + j] = table[codes[:, column]]
+        if self.numbers:
+            deviations = (np.array([cells[name] for name in self.numbers]).T - self.center) / self.spread
+            deviations[~np.isfinite(deviations)] = 0.0
+            np.clip(deviations, -FARTHEST, FARTHEST, out=numbers[:, 1:first_table])
+        numbers[:, first_table:] = self.tables[np.arange(len(self.tables)), codes[:, self.read]]
         place = np.cumsum([n_numbers, *(trees.columns[j].size for j in self.hot)]).astype(np.int64)
         return np.ascontiguousarray(codes[:, list(self.hot)]), place, numbers
 

@@ -50,7 +50,7 @@ class TrainingRows:
     silent: tuple[str, ...] = ()
     groups: Ints | None = None
 
-    @property
+    @cached_property
     def cells(self) -> dict[str, Array]:
         """The columns by name."""
         return dict(zip(self.codes, self.columns, strict=True))

@@ -201,8 +201,8 @@ def _normalized(log_mean: Floats, mean: Floats) -> list[Floats]:
 
 # Numbers of folds up to and above MANY rows.
 FOLDS, FEWER_FOLDS, MANY = 5, 3, 3_000
-# A tree tries half of the columns, but no fewer than this.
-LEAST_TRIED = 8
+# A tree tries half of the columns, within these bounds: the time of a tree grows with the columns.
+LEAST_TRIED, MOST_TRIED = 8, 500
 # Most rounds, and rounds without a gain after which a fold stops.
 ROUNDS, PATIENCE = 300, 15
 # Boosting is kept if its gain in log-likelihood (nats, over all rows) exceeds LEAST_GAIN plus a quarter of its standard
@@ -312,7 +312,7 @@ class Booster:
         n_folds = FOLDS if len(labels) <= MANY else FEWER_FOLDS
         fold = assign_folds(labels, n_folds, self.rng, groups).astype(np.uint8)
         n_folds = int(fold.max(initial=0)) + 1
-        n_tried = max(len(columns) // 2, min(LEAST_TRIED, len(columns)), 1)
+        n_tried = min(max(len(columns) // 2, min(LEAST_TRIED, len(columns)), 1), MOST_TRIED)
         kinds = np.array([column.categorical for column in columns], dtype=np.uint8)
         start, nodes, subset, sets, values, boosted = kernels.boost_trees(
             self.codes, kinds, labels, self.weights, np.ascontiguousarray(scores),
