@@ -2,17 +2,20 @@
 
 import io
 import shutil
+import socket
 import sys
 
 import pyarrow as pa
 import pytest
 from pyarrow import csv
 
+import bayeskit as bk
 from bayeskit.cli import main
 from bayeskit.cli.app import COMMANDS as EVERY_COMMAND
 from tests.reference.make_models import BIRDS, FOLDER, LABELS, TEXTS
 
-KINDS = sorted(path.stem for path in FOLDER.glob("*.bayes"))
+NETWORKS = ("network.bif", "network.net", "network.xml")
+KINDS = sorted([*(path.stem for path in FOLDER.glob("*.bayes")), *NETWORKS])
 COMMANDS = {
     "predict": ["predict", "MODEL", "DATA"],
     "predict --proba": ["predict", "MODEL", "DATA", "--proba", "--json"],
@@ -41,13 +44,14 @@ COMMANDS = {
     "compare": ["compare", "MODEL", "-t", "species"],
     "topics": ["topics", "MODEL", "--text", "text", "-o", "other.bayes"],
     "learn-network": ["learn-network", "MODEL", "-o", "other.bif"],
+    "serve": ["serve", "MODEL"],
 }
 # A kind of model that each command answers; those that read no model refuse all kinds.
 ANSWERED = {
     **dict.fromkeys([c for c in COMMANDS if c not in ("fit", "report", "compare", "topics", "learn-network")], "naive"),
     "tag": "tagger", "ask": "full-joint",
 }  # fmt: skip
-WITHOUT_MODEL = ("play", "demo", "serve")  # serve runs until it is stopped
+WITHOUT_MODEL = ("play", "demo")
 READS_TEXT = ("predict", "rank", "evaluate", "diagnose", "explain", "learn", "forget")
 # The data of models that read neither documents nor the table of birds, and one of their classes.
 SPECIAL_DATA = {
@@ -68,6 +72,10 @@ def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("kinds")
     for path in FOLDER.glob("*.bayes"):
         shutil.copy(path, made)
+    for name in NETWORKS:
+        bk.write_network(
+            bk.BayesianNetwork.from_data([("species", "island")], BIRDS.select(["species", "island"])), made / name
+        )
     csv.write_csv(BIRDS, made / "birds.csv")
     csv.write_csv(pa.table({"text": TEXTS, "class": LABELS}), made / "documents.csv")
     csv.write_csv(pa.table({"note": TEXTS, "topic": LABELS}), made / "notes.csv")
@@ -99,8 +107,18 @@ def test_every_command_is_one_of_the_law():
     assert {words[0] for words in COMMANDS.values()} | set(WITHOUT_MODEL) == set(EVERY_COMMAND) - {"help"}
 
 
+def free_port():
+    """Return a port that no other program uses."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
 def run(words, monkeypatch):
     """Run the program, with an empty standard input, and return its exit code."""
+    if words[0] == "serve":
+        monkeypatch.setattr(pytest.importorskip("uvicorn"), "run", lambda *args, **settings: None)
+        words = [*words, "--port", str(free_port())]
     monkeypatch.setattr(sys, "argv", ["bayes", *words])
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
     try:
@@ -112,7 +130,12 @@ def run(words, monkeypatch):
 
 def words_of(command, kind, data, label):
     """Return the words of a command on a model file and data."""
-    places = {"MODEL": f"{kind}.bayes", "DATA": data, "HALF": f"half-{data}", "CLASS": label}
+    places = {
+        "MODEL": kind if kind in NETWORKS else f"{kind}.bayes",
+        "DATA": data,
+        "HALF": f"half-{data}",
+        "CLASS": label,
+    }
     words = [places.get(word, word) for word in COMMANDS[command]]
     return [*words, "--text", "text"] if data == "documents.csv" and words[0] in READS_TEXT else words
 

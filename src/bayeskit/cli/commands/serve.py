@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import socket
+from pathlib import Path
 
 from bayeskit.cli.options import argument, option
 from bayeskit.errors import BayesError
+from bayeskit.storage.files import NETWORK_ENDINGS
 
 
 def command(
@@ -36,6 +38,11 @@ def command(
       curl -H 'Content-Type: application/json' -d '{"rows": [{"sex": "male"}]}' \\
         localhost:8000/predict
     """
+    if networks := [path for path in models if Path(path).suffix.lower() in NETWORK_ENDINGS]:
+        raise BayesError(
+            f"{networks[0]} is a network, and only .bayes files are served:",
+            hint='save it as one in Python, bayeskit.read_network(...).save("network.bayes")',
+        )
     try:
         import uvicorn
 
