@@ -86,7 +86,7 @@ export class NetworkPage extends Component<{ data: NetworkData }, State> {
           <button type="button" aria-pressed={explained} onClick={() => this.setState({ explained: !explained })}>Most probable explanation</button>
           <span aria-live="polite">
             {findings.size > 0 && posteriors && <>P(findings) = {short(Math.exp(logEvidence))}</>}
-            {best && <>{findings.size > 0 && "; "}★ most probable explanation, P(states | findings) = {short(Math.exp(best.logProbability - logEvidence))}</>}
+            {best && <>{findings.size > 0 && "; "}★ most probable explanation, {findings.size > 0 ? "P(states | findings)" : "P(states)"} = {short(Math.exp(best.logProbability - logEvidence))}</>}
           </span>
         </div>
         {!posteriors && (
@@ -206,7 +206,7 @@ function Graph({ nodes, seen }: { nodes: NetworkNode[]; seen: Findings }) {
         <defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0 8 4 0 8z" class="head" /></marker></defs>
         {nodes.flatMap((node, v) => node.parents.map((p) => <line key={`${p} ${v}`} x1={x(p)} y1={y(p) + 14} x2={x(v)} y2={y(v) - 15} class="axis" marker-end="url(#arrow)" />))}
         {nodes.map((node, v) => (
-          <a key={v} href={`#node-${v}`} tabIndex={-1} onClick={(e) => { e.preventDefault(); document.getElementById(`node-${v}`)?.scrollIntoView({ block: "center" }); }}>
+          <a key={v} href={`#node-${v}`} tabindex={-1} onClick={(e) => { e.preventDefault(); document.getElementById(`node-${v}`)?.scrollIntoView({ block: "center" }); }}>
             <rect x={x(v) - 54} y={y(v) - 14} width="108" height="28" rx="14" class={seen.has(v) ? "node seen" : "node"} />
             <text x={x(v)} y={y(v) + 4} text-anchor="middle" class="tick">{clip(node.name, 16)}<title>{node.name}</title></text>
           </a>

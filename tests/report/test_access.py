@@ -14,6 +14,7 @@ from tests.report.test_sequences import umbrella
 AXE = Path(__file__).parents[2] / "page" / "node_modules" / "axe-core" / "axe.min.js"
 FINDINGS = """; axe.run(document).then((found) => found.violations
     .filter((v) => v.impact === "serious" || v.impact === "critical").map((v) => [v.id, v.nodes[0].html]))"""
+LINK = "(link) => decodeURIComponent(location.hash) === link"
 # CPU seconds of the page's thread for a click, from one reading of its meter to the next.
 CLICK = """async ([selector, i]) => {
     const all = document.querySelectorAll(selector);
@@ -85,6 +86,32 @@ def test_a_form_is_filled_by_the_keyboard_alone(opened, tmp_path):
     assert "wind=strong" in page.url
     page.keyboard.press("Delete")
     assert "wind" not in page.url
+
+
+@pytest.mark.slow
+def test_networks_and_sequences_are_played_by_the_keyboard_alone(shown):
+    page = shown("alarm")
+    page.get_by_role("region", name="Graph of the network").focus()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "soft"  # no stop at each node of the graph
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_function(LINK, arg="#burglary=True")
+    page.keyboard.press("Space")
+    page.wait_for_function(LINK, arg="")
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Enter")
+    for _ in range(3):
+        page.keyboard.press("Tab")
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_function(LINK, arg="#~0=0.99,1")
+    page = shown("umbrella")
+    page.get_by_role("button", name="+ umbrella").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function(LINK, arg="#day=umbrella,umbrella,umbrella&~step=3")
+    page.get_by_role("slider", name="Step 3 of 3").focus()
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_function(LINK, arg="#day=umbrella,umbrella,umbrella&~step=2")
 
 
 @pytest.mark.slow

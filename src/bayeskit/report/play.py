@@ -72,7 +72,7 @@ def _umbrella() -> Any:
     return HiddenMarkovModel.from_tables(
         {"rain": 0.5, "dry": 0.5},
         {"rain": {"rain": 0.7, "dry": 0.3}, "dry": {"rain": 0.3, "dry": 0.7}},
-        {"day": {"rain": {"umbrella": 0.9, "none": 0.1}, "dry": {"umbrella": 0.2, "none": 0.8}}},
+        {"day": {"rain": {"umbrella": 0.9, "no umbrella": 0.1}, "dry": {"umbrella": 0.2, "no umbrella": 0.8}}},
     )
 
 
