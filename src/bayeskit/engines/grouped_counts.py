@@ -124,15 +124,11 @@ class GroupedCounts:
         node = syntax.column("r", name)
         if not self.source.fields[name].is_text:
             return node
-        if self.source.database.dialect.name == "duckdb":
-            return syntax.called("ENCODE", syntax.cast(node, "text"))
-        return exp.Collate(this=syntax.cast(node, "text"), expression=syntax.name("C"))
+        return self.source.database.dialect.text(syntax.cast(node, "text"))
 
     def decoded(self, name: str, cell: Node) -> Node:
         """Return a cell of ``_exact`` as text again; DuckDB groups texts by their bytes."""
-        if self.source.fields[name].is_text and self.source.database.dialect.name == "duckdb":
-            return syntax.called("DECODE", cell)
-        return cell
+        return self.source.database.dialect.decoded(cell) if self.source.fields[name].is_text else cell
 
     def check_rows(self, found: Mapping[str, int]) -> None:
         """Raise an error if a query found other rows of some class than the first one."""

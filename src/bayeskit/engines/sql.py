@@ -82,7 +82,6 @@ def count_in_database(source: Any, max_categories: int | None = MAX_CATEGORIES) 
 
 
 COUNTED = ("families", "moments", "counts", "products", "pairs", "joints", "contexts", "distinct")
-PUSHING = ("duckdb", "postgres")
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,7 @@ class PushDown:
     def on(cls, source: SqlSource, max_categories: int | None) -> PushDown:
         """Build the engine for a source; raise an error for a database without exact sums."""
         dialect = source.database.dialect
-        if dialect.name not in PUSHING:
+        if not dialect.sums_exactly:
             raise BayesError(
                 f"{dialect.title} adds whole numbers up in 64 bits, too few for exact sums: read its rows, without "
                 "push=True"

@@ -233,7 +233,7 @@ class _QueryBuilder:
                 columns += _passed_on(cells)
             for c in range(n_classes):
                 before = self._double(self.form.base[c]) if i == 0 else cell(f"z{c}")
-                if i == 0 and self.dialect.name != "postgres":
+                if i == 0 and not self.dialect.casts_literals:
                     before = syntax.cast(before, "double")
                 added = [] if self.is_relative and c == 0 else [part.by_class[c] for _, part in group]
                 summed = syntax.total([before, *added])
@@ -305,7 +305,7 @@ class _QueryBuilder:
         if can_be_impossible(form):
             instead = syntax.null() if form.prior is None else self._double(form.prior[c])
             branches.append((syntax.compared(cell("m"), "=", self.dialect.minus_infinity()), instead))
-        if self.dialect.name == "postgres":
+        if self.dialect.refuses_underflow:
             vanishes = syntax.compared(tempered.copy(), "<", self._double(VANISHES))
             branches.append((vanishes, self._double(0.0)))
         power = syntax.called("EXP", tempered)
@@ -400,6 +400,6 @@ def _label(label: Value, classes: Sequence[Value], dialect: Dialect) -> Node:
         return dialect.truth(label)
     if any(isinstance(c, float) and not c.is_integer() for c in classes):
         return syntax.cast(syntax.number(float(label)), "double")
-    if dialect.name == "sqlite" and not sql_terms.in_64_bits(label):  # SQLite would store it as a double
+    if dialect.typed_cells and not sql_terms.in_64_bits(label):  # SQLite would store it as a double
         raise BayesError(f"class {label!r} is beyond the whole numbers of {dialect.title}")
     return syntax.integer(int(label))

@@ -56,7 +56,7 @@ class CellReader:
 
     def _comparable(self, coding: terms.Coding, kind: str) -> Node:
         raw, dialect = self.raw(coding.column), self.dialect
-        if dialect.name == "sqlite":
+        if dialect.typed_cells:
             right = "text" if kind == "text" else "number"
             self.refused.append(_is_stored_as(raw, _OTHER_TYPES[right]))
             cell = syntax.case([(_is_stored_as(raw, _OTHER_TYPES[right]), syntax.null())], raw)
@@ -65,7 +65,7 @@ class CellReader:
             return dialect.text(raw)
         if kind == "boolean":
             return raw
-        if dialect.name == "spark":
+        if dialect.casts_texts:
             self.refused.append(syntax.compared(syntax.called("TYPEOF", raw), "=", exp.Literal.string("string")))
         if kind == "float":
             return self._without_nan(syntax.cast(raw, "double"))
@@ -120,16 +120,16 @@ class CellReader:
     def _present(self, column: str) -> Node:
         raw = self.raw(column)
         x = syntax.cast(raw, "double")
-        if self.dialect.name == "sqlite":
+        if self.dialect.typed_cells:
             x = syntax.case([(_is_stored_as(raw, _OTHER_TYPES["number"]), syntax.null())], x)
         return self._without_nan(x)
 
     def _number(self, column: str) -> Node:
-        if self.dialect.name == "sqlite":
+        if self.dialect.typed_cells:
             self.refused.append(_is_stored_as(self.raw(column), _OTHER_TYPES["number"]))
         present, x = self._present(column), syntax.cast(self.raw(column), "double")
         self.sizes.append(syntax.called("ABS", present))
-        if self.dialect.name != "postgres":
+        if not self.dialect.refuses_underflow:
             return present
         # A product that overflows or vanishes would end the query.
         near = exp.Between(this=x, low=syntax.number(-LEAST_NUMBER), high=syntax.number(LEAST_NUMBER))
@@ -141,7 +141,7 @@ class CellReader:
         conditions = list(self.refused)
         if self.sizes:
             sizes = self.sizes
-            if self.dialect.name == "sqlite":  # where the greatest of several is NULL if one is
+            if self.dialect.typed_cells:  # where the greatest of several is NULL if one is
                 sizes = [syntax.first_known(size, syntax.number(0.0)) for size in sizes]
             conditions.append(syntax.compared(self.dialect.largest(sizes), ">", syntax.number(LARGEST)))
         return syntax.any_of(conditions) if conditions else None
@@ -190,7 +190,7 @@ def storable(value: Value, dialect: Dialect) -> bool:
     """Return True if a column of the database can hold this value."""
     if isinstance(value, str):
         return dialect.nul_in_text or "\x00" not in value
-    return dialect.name != "sqlite" or isinstance(value, float) or in_64_bits(value) or _is_double(value)
+    return not dialect.typed_cells or isinstance(value, float) or in_64_bits(value) or _is_double(value)
 
 
 def in_64_bits(value: Any) -> bool:
@@ -268,7 +268,7 @@ def double_literal(x: float, dialect: Dialect) -> Node:
     if np.isneginf(x):
         return dialect.minus_infinity()
     node = syntax.number(float(x))
-    return syntax.cast(node, "double") if dialect.name == "postgres" else node
+    return syntax.cast(node, "double") if dialect.casts_literals else node
 
 
 def relative_form(form: terms.ScoringForm) -> terms.ScoringForm:

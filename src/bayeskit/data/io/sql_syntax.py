@@ -314,6 +314,19 @@ class Dialect:
         True if quoted "x" and "X" are the same column.
     floats : tuple of str
         Names of the float types, where these are compared with integers as floats.
+    collation : str
+        Collation that compares texts byte by byte; "" if their encoded bytes are compared.
+    typed_cells : bool
+        True if every cell has a type of its own, as in SQLite. Then booleans are numbers, NaN is NULL, whole numbers
+        beyond 64 bits are doubles, and the greatest of several numbers is NULL if one is.
+    casts_texts : bool
+        True if a text is compared with numbers without an error.
+    casts_literals : bool
+        True if a literal with an exponent is no double by itself.
+    refuses_underflow : bool
+        True if a product or a power that vanishes ends the query.
+    sums_exactly : bool
+        True if sums of whole numbers have over 64 bits.
     """
 
     name: str
@@ -333,6 +346,12 @@ class Dialect:
     longest_name: int = 255
     folds_names: bool = True
     floats: tuple[str, ...] = ()
+    collation: str = ""
+    typed_cells: bool = False
+    casts_texts: bool = False
+    casts_literals: bool = False
+    refuses_underflow: bool = False
+    sums_exactly: bool = False
 
     def largest(self, nodes: Sequence[Node]) -> Node:
         """Return the largest of several numbers."""
@@ -352,23 +371,22 @@ class Dialect:
     def text(self, node: Node) -> Node:
         """A column of texts as it is compared: byte by byte, whatever its collation. A column of another type is an
         error of the database, not a comparison."""
-        if self.name == "duckdb":
+        if not self.collation:
             return called("ENCODE", node)
-        collation = {"postgres": "C", "sqlite": "BINARY", "spark": "UTF8_BINARY"}[self.name]
-        return exp.Collate(this=node, expression=exp.to_identifier(collation, quoted=self.name == "postgres"))
+        return exp.Collate(this=node, expression=exp.to_identifier(self.collation, quoted=not self.folds_names))
+
+    def decoded(self, node: Node) -> Node:
+        """Return such a column as texts again."""
+        return node if self.collation else called("DECODE", node)
 
     def value(self, value: str) -> Node:
         """Return a text to compare with such a column."""
         node = text(value, self)
-        if self.name == "duckdb":
-            return called("ENCODE", node)
-        return cast(node, "text")
+        return cast(node, "text") if self.collation else called("ENCODE", node)
 
     def truth(self, value: bool) -> Node:
         """Return a boolean; SQLite stores them as numbers."""
-        if self.name == "sqlite":
-            return integer(int(value))
-        return exp.Boolean(this=value)
+        return integer(int(value)) if self.typed_cells else exp.Boolean(this=value)
 
     def is_float(self, node: Node) -> Node:
         """Return a condition that a column has a float type."""
@@ -377,13 +395,13 @@ class Dialect:
 
     def minus_infinity(self) -> Node:
         """Return −∞ as a double."""
-        if self.name == "sqlite":
+        if self.typed_cells:
             return exp.Paren(this=exp.Neg(this=exp.Literal.number("9e999")))
         return cast(exp.Literal.string("-Infinity"), "double")
 
     def nan(self) -> Node | None:
         """Return NaN as a double; None if the database has no NaN that equals itself."""
-        if self.name == "sqlite":
+        if self.typed_cells:
             return None
         return cast(exp.Literal.string("NaN"), "double")
 
@@ -416,14 +434,21 @@ DIALECTS: dict[str, Dialect] = {
     for dialect in (
         Dialect(
             "duckdb", "DuckDB", joins=100, joins_missing=True, floats=("DOUBLE", "FLOAT"), lists="[]",
-            whole_numbers="hugeint",
+            whole_numbers="hugeint", sums_exactly=True,
         ),
         Dialect(
             "postgres", "PostgreSQL", materializes=True, nul_in_text=False, fences=True, longest_name=63,
-            folds_names=False, floats=("double precision", "real"), lists="{}", columns=1664,
+            folds_names=False, floats=("double precision", "real"), lists="{}", columns=1664, collation="C",
+            casts_literals=True, refuses_underflow=True, sums_exactly=True,
         ),
-        Dialect("sqlite", "SQLite", character="CHAR", greatest="MAX", materializes=True, case_up_to=150, columns=2000),
-        Dialect("spark", "Spark SQL", case_up_to=30, escaped="'$", floats=("double", "float")),
+        Dialect(
+            "sqlite", "SQLite", character="CHAR", greatest="MAX", materializes=True, case_up_to=150, columns=2000,
+            collation="BINARY", typed_cells=True,
+        ),
+        Dialect(
+            "spark", "Spark SQL", case_up_to=30, escaped="'$", floats=("double", "float"), collation="UTF8_BINARY",
+            casts_texts=True,
+        ),
     )
 }  # fmt: skip
 
