@@ -117,9 +117,13 @@ def test_what_will_not_do_is_said(folder, bayes, words, told):
 
 
 def test_a_model_that_cannot_be_carried_says_why(folder, bayes):
+    bk.NBTree().fit(DAYS, "play").save(folder / "tree.bayes")
+    said = bayes("export", "tree.bayes", "--to", "json", code=1).err
+    assert "NBTree cannot be carried elsewhere: what it says of a row is not a sum over columns" in said
     bk.AODE().fit(DAYS, "play").save(folder / "aode.bayes")
-    said = bayes("export", "aode.bayes", "--to", "json", code=1).err
-    assert "AODE cannot be carried elsewhere: what it says of a row is not a sum over columns" in said
+    into = ["--to", "sql:duckdb", "--table", "days", "--key", "day"]
+    assert "see to_onnx and to_json" in bayes("export", "aode.bayes", *into, code=1).err
+    assert bayes("export", "aode.bayes", "--to", "json").json["terms"][0]["kind"] == "averaged"
 
 
 def test_an_exported_query_scores_the_table(folder, bayes):

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import bayeskit as bk
-from tests.export.test_scores import MODELS, NEAR, table_of, unanswered
+from tests.export.test_scores import BEYOND_SQL, MODELS, NEAR, table_of, unanswered
 
 
 def code(term, row):
@@ -56,6 +56,8 @@ def said(term, row, c):
         if term["kind"] == "normal":
             return term["constant"][c] - 0.5 * term["precision"][c] * (x - term["mean"][c]) ** 2
         return term["present"][c] + term["slope"][c] * (x - term["center"])
+    if term["kind"] == "averaged":
+        return averaged(term, row, c)
     at = code(term, row)
     if term["kind"] == "table":
         return zero((term["missing"] if at == 0 else term["unseen"] if at < 0 else term["scores"][at - 1])[c])
@@ -69,7 +71,52 @@ def said(term, row, c):
     raise AssertionError("the context of no parent is always there")
 
 
+def averaged(term, row, c):
+    """ln of the mean over the parents, of naive Bayes if there is none."""
+    zero = lambda score: 0.0 if score is None else math.exp(score)  # noqa: E731
+    columns, known = term["columns"], {}
+    starts = np.cumsum([0, *(len(column["scores"]) for column in columns)])
+    for j, column in enumerate(columns):
+        if 0 < (at := code(column, row)) <= len(column["scores"]):
+            known[j] = at - 1
+    alone = {j: zero(columns[j]["scores"][at][c]) for j, at in known.items()}
+    products = []
+    for p, at in known.items():
+        parent = term["parents"][p]
+        if parent["takes_part"][at]:
+            given = [zero(parent["scores"][at][starts[j] + other][c]) for j, other in known.items() if j != p]
+            products.append(alone[p] * math.prod(given))
+    mean = sum(products) / len(products) if products else math.prod(alone.values())
+    return math.log(mean) if mean > 0 else -math.inf
+
+
+def calibrated(form, p):
+    """The curves, as the page writes them."""
+    given, n = form["calibration"], len(p)
+    if given["curves"]:
+        shares = []
+        for c, curve in zip([1] if n == 2 else range(n), given["curves"], strict=True):
+            rest = sum(x for i, x in enumerate(p) if i != c)
+            odds = math.log(p[c] / rest) if p[c] > 0 and rest > 0 else math.copysign(1e6, p[c] - rest)
+            if curve["kind"] == "isotonic":
+                shares.append(float(np.interp(odds, curve["at"], curve["share"])))
+            else:
+                z = curve["of_log"] * -np.logaddexp(0, -odds) + curve["of_rest"] * np.logaddexp(0, odds)
+                shares.append(1 / (1 + math.exp(-(z + curve["offset"]))))
+        shares = [1 - shares[0], *shares] if n == 2 else shares
+        p = [share / sum(shares) for share in shares] if sum(shares) > 0 else p
+    else:
+        powers = [x ** (1 / given["temperature"]) for x in p]
+        p = [power / sum(powers) for power in powers]
+    return [(given["rows"] * x + 1) / (given["rows"] + n) for x in p] if given["rows"] else p
+
+
 def probabilities(form, row):
+    p = before_curves(form, row)
+    return calibrated(form, p) if "calibration" in form else p
+
+
+def before_curves(form, row):
     z = [-math.inf if b is None else b for b in form["base"]]
     z = [z[c] + sum(said(term, row, c) for term in form["terms"]) for c in range(len(z))]
     best = max(z)
@@ -90,6 +137,22 @@ def test_the_numbers_are_the_model(kind, tmp_path):
     answered = ~unanswered(model, asked)
     assert np.abs(np.array(found) - model.predict_proba(asked))[answered].max() < NEAR
     assert form["classes"] == ["it's", "no", "yes"]
+
+
+@pytest.mark.filterwarnings("ignore::bayeskit.errors.UndecidableWarning")
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("kind", BEYOND_SQL)
+def test_the_numbers_of_parents_and_curves_are_the_model(kind, classes, tmp_path):
+    rows, labels = table_of()
+    labels = np.where(labels == "no", "yes", labels) if classes == 2 else labels
+    model = BEYOND_SQL[kind]().fit(rows, labels)
+    model.to_json(tmp_path / "model.json")
+    form = json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))
+    asked = pa.concat_tables([rows.slice(0, 60), table_of(seed=1, n=60)[0]])
+    found = [probabilities(form, row) for row in asked.to_pylist()]
+    answered = ~unanswered(model, asked)
+    assert np.abs(np.array(found) - model.predict_proba(asked))[answered].max() < 1e-9
+    assert form["version"] == 3
 
 
 @pytest.mark.parametrize("recipe", ["multinomial", "complement", "wcnb", "wnb", "set_of_words", "fast", "auto"])

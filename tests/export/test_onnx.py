@@ -6,7 +6,7 @@ import pytest
 
 import bayeskit as bk
 from bayeskit.export.names import probability_names
-from tests.export.test_scores import LOG_NORMALS, MODELS, NEAR, WITHOUT_LOGARITHM, table_of, unanswered
+from tests.export.test_scores import BEYOND_SQL, LOG_NORMALS, MODELS, NEAR, WITHOUT_LOGARITHM, table_of, unanswered
 
 pytest.importorskip("onnx", reason="onnx is not installed: pip install '.[onnx]'")
 onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
@@ -50,6 +50,23 @@ def test_the_file_says_what_the_model_says(kind):
     assert np.isnan(probabilities[gaps]).all()
     assert np.abs(probabilities - model.predict_proba(asked))[~gaps].max() < NEAR
     assert said[~gaps].tolist() == model.predict(asked)[~gaps].tolist()
+
+
+@pytest.mark.filterwarnings("ignore::bayeskit.errors.UndecidableWarning")
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("kind", BEYOND_SQL)
+def test_models_that_no_query_computes(kind, classes):
+    rows, labels = table_without_empty_texts()
+    labels = np.where(labels == "no", "yes", labels) if classes == 2 else labels
+    model = BEYOND_SQL[kind]().fit(rows, labels)
+    strange = rows.slice(0, 2).set_column(0, "sky", pa.array(["hail", None]))
+    asked = pa.concat_tables([rows.slice(0, 120), strange, table_of(seed=1, n=100)[0]])
+    asked = asked.set_column(0, "sky", pa.array([cell or None for cell in asked["sky"].to_pylist()]))
+    said, probabilities = run(model, asked)
+    gaps = unanswered(model, asked)
+    assert np.abs(probabilities - model.predict_proba(asked))[~gaps].max() < NEAR
+    assert said[~gaps].tolist() == model.predict(asked)[~gaps].tolist()
+    assert not hasattr(model, "to_sql")
 
 
 @pytest.mark.parametrize("kind", LOG_NORMALS)

@@ -29,6 +29,7 @@ def table_of(seed=0, n=N):
 def unanswered(model, rows):
     """Rows with a known cell whose parent is missing or was never seen: only the model sums over its values."""
     gaps = np.zeros(rows.num_rows, dtype=bool)
+    model = getattr(model, "model_", model)
     if not hasattr(model, "parents_"):
         return gaps
     known = {}
@@ -54,6 +55,16 @@ def scored(database, model, rows, **settings):
 
 
 ROLES = {"code": "categorical"}
+BEYOND_SQL = {  # of ONNX and JSON
+    "AODE": lambda: bk.AODE(roles=ROLES),
+    "AODE of frequent parents": lambda: bk.AODE(roles=ROLES, min_count=30, smoothing=0),
+    "AODE without parents": lambda: bk.AODE(roles=ROLES, min_count=1e9),
+    "isotonic": lambda: bk.Calibrated(bk.NaiveBayes(roles=ROLES)),
+    "sigmoid": lambda: bk.Calibrated(bk.NaiveBayes(roles=ROLES, smoothing=0), method="sigmoid", capped=False),
+    "beta": lambda: bk.Calibrated(bk.NaiveBayes(roles=ROLES, temperature=1.7), method="beta"),
+    "temperature": lambda: bk.Calibrated(bk.TAN(roles=ROLES), method="temperature"),
+    "calibrated AODE": lambda: bk.Calibrated(bk.AODE(roles=ROLES)),
+}
 MODELS = {
     "default": lambda: bk.NaiveBayes(roles=ROLES),
     "naive": lambda: bk.NaiveBayes(numeric="gaussian", roles=ROLES),

@@ -6,24 +6,27 @@ Numbers are written so that reading them restores the same bits. JSON has no −
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit.estimate.calibration import Logistic
 from bayeskit.export import scoring_form as terms
 from bayeskit.storage.files import write_file
 
 VERSION = 1
 WITH_LOG_NORMALS = 2  # the version of a form with such a term
+WITH_PARENTS = 3  # of a form with a mean over parents, or with calibration curves
 
 
 def json_model(form: terms.ScoringForm, path: str | Path | None = None) -> dict[str, Any]:
     """Return the form as plain JSON data; write it if a path is given."""
     data = {
         "format": "bayeskit scoring form",
-        "version": WITH_LOG_NORMALS if any(isinstance(t, terms.LogNormalTerm) for t in form.terms) else VERSION,
+        "version": _version(form),
         "model": form.model,
         "target": form.target,
         "classes": list(form.classes),
@@ -32,9 +35,28 @@ def json_model(form: terms.ScoringForm, path: str | Path | None = None) -> dict[
         "undecidable": None if form.prior is None else numbers(form.prior),
         "terms": [_term(term) for term in form.terms],
     }
+    if form.calibration is not None:
+        data["calibration"] = _calibration(form.calibration)
     if path is not None:
         write_file(path, json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False).encode() + b"\n")
     return data
+
+
+def _version(form: terms.ScoringForm) -> int:
+    kinds = {type(term) for term in form.terms}
+    if form.calibration is not None or terms.AveragedTerm in kinds:
+        return WITH_PARENTS
+    return WITH_LOG_NORMALS if terms.LogNormalTerm in kinds else VERSION
+
+
+def _calibration(given: terms.CalibrationCurves) -> dict[str, Any]:
+    curves = [
+        {"kind": "logistic", "of_log": curve.of_log, "of_rest": curve.of_rest, "offset": curve.offset}
+        if isinstance(curve, Logistic)
+        else {"kind": "isotonic", "at": numbers(curve.at), "share": numbers(curve.share)}
+        for curve in given.curves
+    ]
+    return {"curves": curves, "temperature": given.temperature, "rows": given.n_rows}
 
 
 def numbers(array: npt.ArrayLike) -> Any:
@@ -72,6 +94,17 @@ def _term(term: terms.Term) -> dict[str, Any]:
         return {
             "kind": "contexts", **_coding(term.coding), "parents": [_coding(p) for p in term.parents], "levels": levels,
         }  # fmt: skip
+    if isinstance(term, terms.AveragedTerm):
+        slots = [slice(a + 1, b - 1) for a, b in pairwise(term.starts)]  # without missing and unseen
+        known = np.concatenate([np.arange(one.start, one.stop) for one in slots])
+        parents = [
+            {"takes_part": term.is_parent[own].tolist(), "scores": numbers(table[1:-1, known])}
+            for own, table in zip(slots, term.given, strict=True)
+        ]
+        columns = [
+            {**_coding(one), "scores": numbers(term.alone[own])} for one, own in zip(term.codings, slots, strict=True)
+        ]
+        return {"kind": "averaged", "columns": columns, "parents": parents}
     assert isinstance(term, terms.WordsTerm)
     shares = term.shares
     return {

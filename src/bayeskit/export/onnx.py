@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from bayeskit import logspace
 from bayeskit.data.cells import LARGEST
 from bayeskit.errors import BayesError, import_extra
+from bayeskit.estimate.calibration import CERTAIN, Logistic, ScoreMap
 from bayeskit.export import scoring_form as terms
 from bayeskit.export.names import PREDICTED, probability_names
 from bayeskit.storage.files import write_file
@@ -194,6 +196,8 @@ class _OnnxGraph:
             return self.op("Gather", self.constant(term.table), self.code(term.coding), axis=0)
         if isinstance(term, terms.ContextTerm):
             return self._contexts(term)
+        if isinstance(term, terms.AveragedTerm):
+            return self._averaged(term)
         if isinstance(term, terms.WordsTerm):
             raise BayesError(f"column {term.name!r} is text, whose words an ONNX file cannot cut")
         x = self.number(term.name)
@@ -245,6 +249,101 @@ class _OnnxGraph:
         row = self.op("Add", self.op("Mul", deepest, self.constant(n_slots, np.int64)), child)
         return self.op("Gather", self.constant(flat.reshape(-1, flat.shape[2])), row, axis=0)
 
+    def _averaged(self, term: terms.AveragedTerm) -> str:
+        """Return the log of the mean over the parents, and the sum of ``alone`` for rows without a parent."""
+        axis = self.constant([1], np.int64)
+        starts, n_slots = term.starts, len(term.alone)
+        codes = [self.op("Unsqueeze", self.code(one), axis) for one in term.codings]
+        slots = self.op("Add", self.op("Concat", *codes, axis=1), self.constant([starts[:-1]], np.int64))
+        naive = self.op("ReduceSum", self.op("Gather", self.constant(term.alone), slots, axis=0), axis, keepdims=0)
+        takes_part = self.op("Gather", self.constant(term.is_parent, np.bool_), slots, axis=0)
+        scores = []
+        for code, table, start in zip(codes, term.given, starts, strict=False):
+            at = self.op("Add", self.op("Mul", code, self.constant(n_slots, np.int64)), slots)
+            flat = self.constant(table.reshape(-1, table.shape[2]))
+            others = self.op("ReduceSum", self.op("Gather", flat, at, axis=0), axis, keepdims=1)
+            own = self.op("Add", code, self.constant(start, np.int64))
+            scores.append(self.op("Add", others, self.op("Gather", self.constant(term.alone), own, axis=0)))
+        mask = self.op("Unsqueeze", takes_part, self.constant([2], np.int64))
+        low = self.constant(-np.inf)
+        members = self.op("Where", mask, self.op("Concat", *scores, axis=1), low)
+        total = self._log_sum_exp(members, 1)
+        count = self.op("ReduceSum", self.cast(takes_part, "DOUBLE"), axis, keepdims=1)
+        none = self.op("Equal", self.cast(count, "INT64"), self.constant(0, np.int64))
+        mean = self.op("Sub", total, self.op("Log", self.op("Max", count, self.constant(1.0))))
+        return self.op("Where", none, naive, mean)
+
+    def _log_sum_exp(self, x: str, axis: int, keepdims: int = 0) -> str:
+        """Return ln Σ exp x along an axis, −∞ where all are."""
+        most = self.op("ReduceMax", x, axes=[axis], keepdims=1)
+        most = self.op("Where", self.op("IsInf", most), self.constant(0.0), most)
+        total = self.op(
+            "ReduceSum", self.op("Exp", self.op("Sub", x, most)), self.constant([axis], np.int64), keepdims=keepdims
+        )
+        most = most if keepdims else self.op("Squeeze", most, self.constant([axis], np.int64))
+        return self.op("Add", self.op("Log", total), most)
+
+    # -- calibration ---------------------------------------------------------------------------------
+
+    def calibrated(self, form: terms.ScoringForm, scores: str, impossible: str) -> tuple[str, str]:
+        """Return the calibrated probabilities, and the index of the predicted class."""
+        assert form.calibration is not None
+        given, n_classes = form.calibration, len(form.classes)
+        prior = np.full(n_classes, np.nan) if form.prior is None else logspace.log(form.prior)
+        tempered = self.op("Div", scores, self.constant(form.temperature))
+        log_p = self.op("Where", impossible, self.constant([prior]), self.op("LogSoftmax", tempered, axis=1))
+        if given.curves:
+            wanted = [1] if n_classes == 2 else range(n_classes)
+            shares = [
+                self._curve(curve, self._odds(log_p, c, n_classes))
+                for c, curve in zip(wanted, given.curves, strict=True)
+            ]
+            if n_classes == 2:
+                shares = [self.op("Sub", self.constant(1.0), shares[0]), *shares]
+            p = self.op("Concat", *shares, axis=1)
+            total = self.op("ReduceSum", p, self.constant([1], np.int64), keepdims=1)
+            zero = self.op("LessOrEqual", total, self.constant(0.0))
+            p = self.op("Where", zero, self.op("Softmax", log_p, axis=1), self.op("Div", p, total))
+        else:
+            p = self.op("Softmax", self.op("Div", log_p, self.constant(given.temperature)), axis=1)
+        if given.n_rows:
+            p = self.op("Add", self.op("Mul", p, self.constant(given.n_rows)), self.constant(1.0))
+            p = self.op("Div", p, self.constant(given.n_rows + n_classes))
+        least = self.op("Mul", self.op("ReduceMax", p, axes=[1], keepdims=1), self.constant(1 - TIE))
+        tied = self.op("Where", self.op("GreaterOrEqual", p, least), log_p, self.constant(-np.inf))
+        none = self.op("IsInf", self.op("ReduceMax", tied, axes=[1], keepdims=0))
+        best, instead = (self.op("ArgMax", self.cast(x, "DOUBLE"), axis=1, keepdims=0) for x in (tied, p))
+        return p, self.op("Where", none, instead, best)
+
+    def _odds(self, log_p: str, c: int, n_classes: int) -> str:
+        """Return the log odds of a class against all others, shape (n_rows, 1), as calibration curves take them."""
+        others = self.constant([i for i in range(n_classes) if i != c], np.int64)
+        rest = self._log_sum_exp(self.op("Gather", log_p, others, axis=1), 1, keepdims=1)
+        odds = self.op("Sub", self.op("Gather", log_p, self.constant([c], np.int64), axis=1), rest)
+        return self.op("Max", self.op("Min", odds, self.constant(CERTAIN)), self.constant(-CERTAIN))
+
+    def _curve(self, curve: ScoreMap, odds: str) -> str:
+        """Return the probabilities of log odds, shape (n_rows, 1)."""
+        if isinstance(curve, Logistic):
+            zero = self.constant(0.0)
+            tail = self.op(
+                "Log", self.op("Add", self.constant(1.0), self.op("Exp", self.op("Neg", self.op("Abs", odds))))
+            )
+            log_p = self.op("Sub", self.op("Min", odds, zero), tail)
+            minus_log_rest = self.op("Add", self.op("Max", odds, zero), tail)
+            total = self.op("Mul", log_p, self.constant(curve.of_log))
+            total = self.op("Add", total, self.op("Mul", minus_log_rest, self.constant(curve.of_rest)))
+            return self.op("Sigmoid", self.op("Add", total, self.constant(curve.offset)))
+        at, share = curve.at, curve.share
+        if len(at) == 1:
+            at, share = np.array([at[0], at[0] + 1]), np.repeat(share, 2)
+        slope = np.diff(share) / np.diff(at)
+        odds = self.op("Max", self.op("Min", odds, self.constant(at[-1])), self.constant(at[0]))
+        passed = self.cast(self.op("GreaterOrEqual", odds, self.constant([at[1:-1]])), "INT64")
+        place = self.op("ReduceSum", passed, self.constant([1], np.int64), keepdims=1)
+        start, rise, value = (self.op("Gather", self.constant(x), place, axis=0) for x in (at[:-1], slope, share[:-1]))
+        return self.op("Add", value, self.op("Mul", rise, self.op("Sub", odds, start)))
+
     # -- outputs -------------------------------------------------------------------------------------
 
     def outputs(self, form: terms.ScoringForm, scores: str) -> None:
@@ -262,6 +361,8 @@ class _OnnxGraph:
             instead = self.constant([int(np.argmax(form.prior))], np.int64)
             at = self.op("Squeeze", impossible, self.constant([1], np.int64))
             chosen = self.op("Where", at, instead, chosen)
+        if form.calibration is not None:
+            shares, chosen = self.calibrated(form, scores, impossible)
         for refused in self.refused:
             shares = self.op("Where", refused, self.constant(np.nan), shares)
         kinds = {type(label) for label in form.classes}

@@ -17,6 +17,7 @@ import numpy as np
 from bayeskit.data.schema import DatePart, Schema
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, format_setting
+from bayeskit.estimate.calibration import ScoreMap
 from bayeskit.estimate.columns.coded import CodedColumns, Histogram
 from bayeskit.estimate.columns.column import Columns
 from bayeskit.estimate.columns.moments import GaussianColumns, LogNormalColumns
@@ -188,6 +189,43 @@ class WordsTerm(Term):
 
 
 @dataclass(frozen=True, eq=False)
+class AveragedTerm(Term):
+    """Log of the mean over parents of the product of the other columns given each parent (AODE).
+
+    The codes of all columns, missing and unseen included, are slots one after another. ``alone`` (slots, classes) is
+    ln P(x | c), ``given[p]`` (codes of p, slots, classes) is ln P(x | c, x_p), 0 for the parent itself, and
+    ``is_parent`` (slots,) tells which codes take part as a parent. Rows without a parent get the sum of ``alone``.
+    """
+
+    codings: tuple[Coding, ...]
+    alone: Floats
+    given: tuple[Floats, ...]
+    is_parent: Bools
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that it reads."""
+        return tuple(one.column for one in self.codings)
+
+    @property
+    def starts(self) -> Ints:
+        """First slot of each column, and their number."""
+        return np.cumsum([0, *(one.n_codes + 2 for one in self.codings)])
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationCurves:
+    """Correction of probabilities: a curve of the log odds of each class (of two classes the second), or a temperature.
+
+    Probabilities from ``n_rows`` rows become (n p + 1) / (n + C); with 0 rows they stay.
+    """
+
+    curves: tuple[ScoreMap, ...]
+    temperature: float
+    n_rows: float
+
+
+@dataclass(frozen=True, eq=False)
 class ScoringForm:
     """A whole model: classes, base scores, and terms in the order of the columns.
 
@@ -205,6 +243,7 @@ class ScoringForm:
     temperature: float = 1.0
     model: str = ""
     notes: Sequence[str] = field(default=())
+    calibration: CalibrationCurves | None = None
 
     @cached_property
     def columns(self) -> tuple[str, ...]:

@@ -34,6 +34,7 @@ from bayeskit.explain.work import AveragedWork, Work, build_averaged_work, build
 from bayeskit.models._structured import CodedClassifier, CodedParameters, need_pairs, network_of_tables
 from bayeskit.models.base.available import available_if
 from bayeskit.models.base.left_out import labels_and_weights, weighty_blocks
+from bayeskit.models.base.persistence import classifier_form, refuse_random_ties
 from bayeskit.models.base.rules import one_of
 from bayeskit.storage.model_file import State
 from bayeskit.tables import Table, table_by_class
@@ -43,6 +44,7 @@ from bayeskit.tolerance import GONE, POSITIVE
 from bayeskit.typing import Array, Bools, Floats
 
 if TYPE_CHECKING:
+    from bayeskit.export.scoring_form import ScoringForm
     from bayeskit.network.network import BayesianNetwork
 
 ROWS = 20_000  # on which exponents are fitted, at most
@@ -274,6 +276,27 @@ class AODE(CodedClassifier):
             return build_work(self, block, scores, prior, factors(None), left_out)
         members = {parent: factors(parent) for parent in parents}
         return build_averaged_work(self, block, scores, prior, members, left_out)
+
+    @available_if(lambda model: model.weights == "equal", "its parents' scores are multiplied and not averaged")
+    def _export_form(self) -> ScoringForm:
+        """The tables of all parents, as plain numbers for ONNX and JSON."""
+        from bayeskit.export.scoring_form import AveragedTerm, coding
+
+        refuse_random_ties(self)
+        params, roles = self.params_, self.schema_.columns
+        model, refuse = params.model, self.unseen == "error"
+        codings = tuple(
+            coding(name, values, self.schema_, refuse, getattr(roles[name], "cuts", None))
+            for name, values in model.values.items()
+        )
+        given, start = [], 0
+        for table, size in zip(model.tables, model.sizes, strict=True):
+            given.append(table.reshape(size, len(model.base), -1).copy())
+            given[-1][:, start : start + size] = 0  # the parent itself
+            start += size
+        is_parent = np.isfinite(params.log_weights)
+        terms = [AveragedTerm(codings[0].column, codings, model.base, tuple(given), is_parent)] if codings else []
+        return classifier_form(self, params.log_prior, terms)
 
     @property
     def n_parameters_(self) -> int:

@@ -41,6 +41,9 @@ METADATA = (
 )  # fmt: skip
 DATA = {"X", "y", "Y", "Xt", "yt"}  # arguments that are not metadata
 NO_COLUMN_SUM = "what it says of a row is not a sum over columns that could be carried elsewhere"
+NO_QUERY = (
+    "what it says of a row is not a sum over columns that a query computes: see to_onnx and to_json, or score here"
+)
 
 # Names of settings in other libraries, and here; and what does the same work where no setting does.
 PEER_NAMES = {
@@ -140,7 +143,8 @@ class Estimator:
     _estimator_type: ClassVar[str | None] = None  # "classifier" or "regressor", as scikit-learn's tools name them
     _rules: ClassVar[Mapping[str, Rule]] = {}  # what each setting may be
     _unsaved: ClassVar[tuple[str, ...]] = ()  # settings that are not written, because the state replaces them
-    _scoring_form: ClassVar[Callable[..., Any]]  # of the models that can be exported
+    _scoring_form: ClassVar[Callable[..., Any]]  # of the models that are sums over columns
+    _export_form: ClassVar[Callable[..., Any]]  # of others that ONNX and JSON can carry
 
     def __new__(cls, *_: Any, **settings: Any) -> Self:
         """A setting that the model does not have is refused with what it may have meant."""
@@ -370,7 +374,15 @@ class Estimator:
             raise BadFile(f"{cls.__name__} has no setting {sorted(unknown)[0]!r} in this bayeskit: upgrade")
         return model.set_params(**{name: _from_template(v) for name, v in settings.items()})
 
-    @available_if("_scoring_form", NO_COLUMN_SUM)
+    def _has_form(self) -> bool:
+        """Return True for a model that ONNX and JSON can carry."""
+        return hasattr(self, "_export_form") or hasattr(self, "_scoring_form")
+
+    def _any_form(self) -> Any:
+        """Return the form that ONNX and JSON carry."""
+        return self._export_form() if hasattr(self, "_export_form") else self._scoring_form()
+
+    @available_if("_scoring_form", NO_QUERY)
     def to_sql(
         self,
         table: str | Sequence[str],
@@ -420,11 +432,11 @@ class Estimator:
         form = self._scoring_form()
         return scoring_query(form, table, dialect, keys, columns, evidence, word_tables(words, form.texts))
 
-    @available_if("_scoring_form", NO_COLUMN_SUM)
+    @available_if(lambda model: model._has_form(), NO_COLUMN_SUM)
     def to_onnx(self, path: str | Path | None = None) -> bytes:
         """Export the model as ONNX in double precision.
 
-        The graph has one input per column and the outputs ``label`` and ``probabilities``.
+        The graph has one input per column and the outputs ``predicted`` and ``p_<class>``.
 
         Parameters
         ----------
@@ -437,9 +449,9 @@ class Estimator:
         """
         from bayeskit.export.onnx import onnx_model
 
-        return onnx_model(self._scoring_form(), path)
+        return onnx_model(self._any_form(), path)
 
-    @available_if("_scoring_form", NO_COLUMN_SUM)
+    @available_if(lambda model: model._has_form(), NO_COLUMN_SUM)
     def to_json(self, path: str | Path | None = None) -> dict[str, Any]:
         """Export the parameters as plain data in the format of docs/export.md.
 
@@ -454,7 +466,7 @@ class Estimator:
         """
         from bayeskit.export.json import json_model
 
-        return json_model(self._scoring_form(), path)
+        return json_model(self._any_form(), path)
 
     def page(self, path: str | Path | None = None) -> Any:
         """Return a self-contained HTML page with a form, whose posterior the browser computes.

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,9 @@ from bayeskit.models.wrappers.wrapper import Wrapper
 from bayeskit.storage.model_file import Numbers, State
 from bayeskit.tables import Table
 from bayeskit.typing import Array, Floats, Ints
+
+if TYPE_CHECKING:
+    from bayeskit.export.scoring_form import ScoringForm
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +106,14 @@ _FITS: Mapping[str, Callable[..., calibration.ScoreMap]] = {
     "beta": calibration.fit_beta,
 }
 _HELD = "its curve was learned from the rows of the fit. Fit again, or change model_ and keep the curve in mind"
+
+
+def _inner(calibrated: Any) -> Any:
+    """Return the classifier, fitted if the model is; a NaiveBayes where none is given."""
+    from bayeskit.models.naive_bayes import NaiveBayes
+
+    inner = vars(calibrated).get("model_", calibrated.model)
+    return NaiveBayes() if inner is None else inner
 
 
 def _says_terms(calibrated: Any) -> bool:
@@ -359,6 +370,17 @@ class Calibrated(Wrapper):
         if not self.maps_:
             sentence = f"log scores are divided by {self.temperature_:.4g}, learned from scores by {self.method_}"
         return StructureDescription(sentence, self.table())
+
+    @available_if(
+        lambda calibrated: getattr(_inner(calibrated), "_has_form", bool)(), "no other form can hold its classifier"
+    )
+    def _export_form(self) -> ScoringForm:
+        """The form of the classifier with the curves, for ONNX and JSON."""
+        from bayeskit.export.scoring_form import CalibrationCurves
+
+        n_rows = float(self.n_calibrated_) if self.capped else 0.0
+        curves = CalibrationCurves(self.maps_, float(self.temperature_), n_rows)
+        return replace(self.model_._any_form(), model=type(self).__name__, calibration=curves)
 
     # -- persistence -----------------------------------------------------------------------------------
 
