@@ -303,6 +303,7 @@ def _explain(model: Any, columns: Mapping[str, Column], block: Block, against: i
     cells = {name: plain_cells(columns[name]) for name in terms}
     states = {name: _states(block, name, params) for name in terms}
     texts = {n: kind for n, kind in getattr(params, "by_column", {}).items() if n in kind.words}
+    texts |= getattr(params, "text_words", {})
     n_orders = len(column_orders(terms)) if getattr(model, "_averages_orders", False) else 1
     for i in range(block.n_rows):
         a, b = int(comparison.chosen[i]), int(comparison.rivals[i])

@@ -87,6 +87,20 @@ def test_explanations_sum_to_the_log_odds_and_name_the_text(model):
     assert model.table("review")["column"] == ["log odds of spam by review"]
 
 
+def test_a_sentence_on_a_long_text_has_the_words_that_matter():
+    rng = np.random.default_rng(0)
+    y = np.tile(["ham", "spam"], 60)
+    words = np.where(y == "spam", "prize", "meeting")
+    texts = [f"{word} {' '.join(rng.choice(list('abcdefgh'), 6))}" for word in words]
+    model = bk.BayesClassifier(**SMALL, roles={"note": "text"}).fit({"note": texts, "size": rng.normal(size=120)}, y)
+    long = " ".join(rng.choice(list("abcdefgh"), 3_000)) + " prize"
+    (record,) = model.explain({"note": [long], "size": [0.0]})
+    (note,) = (part for part in record.contributions if part.column == "note")
+    assert note.words[0] == "prize"
+    assert "prize" in note.sentence
+    assert len(note.sentence) < 150
+
+
 def test_rows_are_learned_merged_and_fitted_again():
     X, y = mixed(150)
     first = bk.BayesClassifier(**SMALL, roles=ROLES).fit(X[:120], y[:120])

@@ -16,6 +16,7 @@ from bayeskit import kernels, logspace
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.estimate.smoothing import smoothed
 from bayeskit.models.ensemble.structure import Members, Structure
+from bayeskit.models.ensemble.texts import TextWords
 from bayeskit.models.ensemble.training_rows import TrainingRows, check_range
 from bayeskit.models.ensemble.trees import FOLDS as BOOSTED_FOLDS
 from bayeskit.models.ensemble.trees import MOST_GROWN, means_of, ready_leaves, total_leaves
@@ -65,6 +66,11 @@ class EnsembleParameters:
         """The vocabularies of the coded columns."""
         # A blank name keeps its place and equals no cell.
         return {name: Vocabulary(cast(Any, how.values)) for name, how in self.codes.items() if how.values is not None}
+
+    @property
+    def text_words(self) -> dict[str, TextWords]:
+        """The words that matter, by text column."""
+        return {name: TextWords(part, self.classes) for name, part in self.structure.texts.items()}
 
     @cached_property
     def log_start(self) -> Floats:

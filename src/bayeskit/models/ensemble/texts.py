@@ -8,6 +8,7 @@ when rows are added.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -18,10 +19,12 @@ import numpy as np
 import pyarrow as pa
 
 from bayeskit import logspace
+from bayeskit.data.block import Block
 from bayeskit.data.schema import Schema
 from bayeskit.data.text.documents import Documents
 from bayeskit.data.vocabulary import Value, are_names, positions
 from bayeskit.errors import BadFile, BayesError
+from bayeskit.explain.evidence import LONG
 from bayeskit.models import model_of, saved_of, to_bytes
 from bayeskit.models.text.classifier import TextClassifier
 from bayeskit.storage.model_file import Saved
@@ -58,6 +61,19 @@ class TextLogOdds:
                 log_odds[own] = self._log_odds(model, documents.take(own))
         return self._columns(documents, log_odds)
 
+    def strongest_words(self, document: Documents, label: Value, other: Value, n: int) -> tuple[str, ...]:
+        """Return the words of a document with most evidence for a class against another, summed over the models."""
+        sums, text = defaultdict[str, float](float), _strings(document)
+        for model in self.models:
+            if {label, other} <= {*model.tally_.classes}:
+                found = model.explain(text, against=other)[0]
+                if found.label == other:
+                    found = model.explain(text, against=label)[0]
+                sign = -1 if found.label == other else 1
+                for word, _, evidence in found.words:
+                    sums[word] += sign * evidence
+        return tuple(sorted(sums, key=lambda word: (-abs(sums[word]), word))[:n])
+
     def _columns(self, documents: Documents, log_odds: Floats) -> list[Floats]:
         log_odds[documents.missing] = np.nan
         return [np.ascontiguousarray(column) for column in log_odds.T[len(self.classes) == 2 :]]
@@ -78,6 +94,22 @@ class TextLogOdds:
 
 
 Texts = Mapping[str, TextLogOdds]
+
+
+@dataclass(frozen=True)
+class TextWords:
+    """The words of long documents that matter for one of the current classes against another."""
+
+    part: TextLogOdds
+    classes: tuple[Value, ...]
+
+    def strongest_words(self, name: str, block: Block, row: int, classes: tuple[int, int], n: int) -> tuple[str, ...]:
+        """Return the words that count most for one of two classes against the other; none of a short document."""
+        document = block.texts[name].take(np.array([row]))
+        if len(document.data) <= LONG:
+            return ()
+        label, other = (self.classes[c] for c in classes)
+        return self.part.strongest_words(document, label, other, n)
 
 
 def folds_of(documents: Documents) -> Ints:
