@@ -90,6 +90,6 @@ def test_the_arcs_of_a_network_are_given_or_learned(bayes):
     bayes(*fit)
     assert ("species", "sex") in bk.load("m.bayes").edges_
     assert "parent -> child" in bayes(*fit, "--edges", "island", code=2).err
-    assert "no column" in bayes(*fit, "--edges", "islands -> species", code=2).err
+    assert "not a column" in bayes(*fit, "--edges", "islands -> species", code=2).err
     tan = ("fit", "birds.csv", "-t", "species", "-m", "tan")
     assert "no such setting" in bayes(*tan, "--edges", "island -> sex", code=2).err

@@ -183,7 +183,7 @@ def not_scalar(name: str, row: int, cell: object) -> NotScalar:
     """Build the error for a cell that is a list, a set or similar."""
     return NotScalar(
         f"column {name!r} has {str(cell)[:40]} in row {row}, which is not a single value: "
-        "a cell must be a string or a number. Split it into columns of its own."
+        "a cell's argument must be a string or a number. Split it into columns of its own."
     )
 
 

@@ -8,11 +8,11 @@ from bayeskit.cli.options import option
 def command(
     output: str = option("--output -o", "FOLDER", "Write the pages there; without it a browser opens them.", ""),
 ) -> None:
-    """Open interactive pages that teach probability, without data.
+    """Open interactive pages that teach probability.
 
-    Bayes' rule, naive Bayes by hand, the Beta posterior of a coin, two densities,
-    the alarm network, the umbrella, topics, and decision regions of four
-    models.
+    They need no data: Bayes' rule, naive Bayes by hand, the Beta posterior of a
+    coin, two densities, the alarm network, the umbrella, topics, and decision
+    regions of four models.
 
     \b
     Example:
