@@ -32,6 +32,11 @@ Tile gather(const Floats* columns, size_t n_columns, bool adjacent, size_t first
         if (n_columns == width) return {row, rows, width, stride};
         for (size_t r = 0; r < rows; ++r, row += stride)
             for (size_t j = 0; j < n_columns; ++j) room[r * width + j] = row[j];
+    } else if (columns[0].stride > 1) {  // likely parts of the same rows, which are read one after the other
+        for (size_t r = 0; r < rows; ++r) {
+            const ptrdiff_t at = static_cast<ptrdiff_t>(first + r);
+            for (size_t j = 0; j < n_columns; ++j) room[r * width + j] = columns[j].data[at * columns[j].stride];
+        }
     } else {
         for (size_t j = 0; j < n_columns; ++j) {
             const ptrdiff_t stride = columns[j].stride;

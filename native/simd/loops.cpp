@@ -100,6 +100,27 @@ void bin(const double* x, const double* cuts, size_t n_cuts, int64_t* codes) {
     }
 }
 
+// --- hashes --------------------------------------------------------------------------------------------------
+
+inline Unsigned fold(Lanes x) {
+    x = x + each(0.0);  // one zero
+    constexpr int64_t kNaN = 0x7FF8000000000000;
+    const Unsigned whole = (Unsigned)bits(where(equal(x, x), x, from_bits(each(kNaN))));
+    return whole ^ (whole >> 32);
+}
+
+void add_hashes(const double* x, ptrdiff_t stride, size_t rows, uint64_t factor, uint64_t* hashes) {
+    const Unsigned by = {factor, factor, factor, factor};
+    size_t r = 0;
+    for (; r + kLanes <= rows; r += kLanes, x += kLanes * stride) {
+        Unsigned sum;
+        std::memcpy(&sum, hashes + r, sizeof sum);
+        sum += by * fold(Lanes{x[0], x[stride], x[2 * stride], x[3 * stride]});
+        std::memcpy(hashes + r, &sum, sizeof sum);
+    }
+    for (; r < rows; ++r, x += stride) hashes[r] += factor * fold(each(*x))[0];
+}
+
 // --- scores --------------------------------------------------------------------------------------------------
 
 template <class Code>
@@ -472,10 +493,16 @@ size_t count_both(const uint64_t* a, const uint64_t* b, size_t n_words) {
 
 namespace BAYESKIT_VARIANT {
 extern const Loops loops;
-const Loops loops = {
-    inspect,      add_moments,         add_weighted,     widen,      pair_offsets,    bin,        add_tables,
-    add_gaussian, add_gaussian_of_own, sum_exponentials, normalize,  spread,          logarithms, multiply_lines,
-    add_lines,    score_features,      add_features,     count_both, count_bits<true>};
+const Loops loops = {inspect,          add_moments,
+                     add_weighted,     widen,
+                     pair_offsets,     bin,
+                     add_hashes,       add_tables,
+                     add_gaussian,     add_gaussian_of_own,
+                     sum_exponentials, normalize,
+                     spread,           logarithms,
+                     multiply_lines,   add_lines,
+                     score_features,   add_features,
+                     count_both,       count_bits<true>};
 }  // namespace BAYESKIT_VARIANT
 
 }  // namespace bayeskit

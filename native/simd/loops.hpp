@@ -46,6 +46,9 @@ struct Loops {
     // 1 + the number of cuts below each x of a tile of one column, 0 for NaN.
     void (*bin)(const double* x, const double* cuts, size_t n_cuts, int64_t* codes);
 
+    // Add factor · (bits ^ bits >> 32) of each number, `stride` apart, to its hash; all zeros are one, and all NaN.
+    void (*add_hashes)(const double* x, ptrdiff_t stride, size_t rows, uint64_t factor, uint64_t* hashes);
+
     // Add table[offset] to each row of scores (rows, width), columns in order; width is 2 or a multiple of 4.
     void (*add_tables)(double* scores, size_t rows, size_t width, const uint32_t (*offsets)[kTile],
                        const double* const* tables, size_t n_columns);

@@ -188,6 +188,7 @@ def not_scalar(name: str, row: int, cell: object) -> NotScalar:
 
 
 LARGEST = 1e150  # a square must not overflow
+IN_CACHE = 1 << 13  # rows whose cells stay in the cache while the columns are visited
 NUMBERS = (int, float, Decimal, np.integer, np.floating)
 MISSING = ("NoneType", "NAType", "NaTType")  # pandas' own by name: it need not be there
 MOMENTS = (date, time, timedelta, np.datetime64, np.timedelta64)
@@ -362,6 +363,10 @@ def _parse_numbers(column: Column, name: str, start: int) -> Floats:
 
 def raise_unusable(floats: Mapping[str, Floats], start: int) -> None:
     """Raise an error for the first infinite or huge number of a block."""
+    n_rows = max(map(len, floats.values()), default=0)
+    parts = (column[at : at + IN_CACHE] for at in range(0, n_rows, IN_CACHE) for column in floats.values())
+    if not any((np.abs(part) > LARGEST).any() for part in parts):
+        return
     for name, column in floats.items():
         rows = np.flatnonzero(np.abs(column) > LARGEST)
         if len(rows):

@@ -93,16 +93,19 @@ class Encoder:
     def _encode(self, batch: Batch, where: Mapping[str, str]) -> Block:
         columns = self.columns(batch, where)
         codes = self._categorical(columns, batch.start)
-        floats = {}
+        floats, cut = {}, {}
         for name, column in columns.items():
             role = self.schema.columns[name]
             if isinstance(role, Numeric):
                 numbers = numbers_of(column, role, name, batch.start)
                 if role.cuts is None:
                     floats[name] = numbers
-                    continue
-                raise_unusable({name: numbers}, batch.start)
-                codes[name] = kernels.bin_codes([numbers], [np.array(role.cuts, dtype=np.float64)], self.n_threads)[0]
+                else:
+                    cut[name] = numbers, np.array(role.cuts, dtype=np.float64)
+        if cut:
+            cells, cuts = zip(*cut.values(), strict=True)
+            raise_unusable(dict(zip(cut, cells, strict=True)), batch.start)
+            codes |= zip(cut, kernels.bin_codes(cells, cuts, self.n_threads), strict=True)
         labels, responsibilities = self._labels(batch)
         texts = {n: Documents.of(columns[n], n, batch.start) for n in self.schema.texts}
         counters = {n: partial(self._tokens, n, texts[n]) for n in texts if n in self.words}

@@ -99,6 +99,8 @@ def declared_first(declared: Sequence[Value], seen: Sequence[Value]) -> tuple[Va
     >>> declared_first(("low", "high"), ("medium", "high"))
     ('low', 'high', 'medium')
     """
+    if not declared and len({*seen}) == len(seen):
+        return tuple(sort_values(seen))
     merged = {value: value for value in union(declared, seen)}
     return (*(merged.pop(value) for value in dict.fromkeys(declared)), *merged.values())
 

@@ -230,6 +230,7 @@ def _golden(loss: Callable[[float], float], low: float, high: float) -> float:
 CHOICE_ROWS = 5000  # rows by which kinds are chosen
 GAIN = 2.0  # nats by which another kind must be better: as much as a parameter must earn
 ROUNDS = 5  # over the columns
+MOST_SURPRISED = -float(logspace.log(LEAST_PROBABILITY))
 IMPOSSIBLE = -700.0  # stands for ln 0, so that terms can be taken from a sum again
 
 
@@ -261,21 +262,31 @@ def with_chosen_kinds(model: NaiveBayes, schema: Schema, source: Source, names: 
 
 def best_kinds(model: NaiveBayes, rows: RowSample, names: Sequence[str], tempered: bool) -> dict[str, Kind]:
     """Choose the kind of each column by left-out rows, at temperature 1 or, ``tempered``, at the best one."""
+    labels = np.asarray(rows.block.labels, dtype=np.int64)
+    own = np.arange(len(labels)) * len(rows.classes) + labels
+
+    def less_own(scores: Floats) -> Floats:
+        return scores - scores.ravel()[own, None]
+
     others = [name for name in rows.columns if name not in names]
-    prior, given = rows.left_out(model, others or names[:1], None if others else KINDS[0])
-    scores = prior + sum(given.values() if others else (), np.zeros_like(prior))
-    terms: dict[str, dict[Kind, Floats]] = {name: {SILENT: np.zeros_like(scores)} for name in names}
+    terms: dict[str, dict[Kind, Floats]] = {name: {SILENT: np.zeros((len(own), len(rows.classes)))} for name in names}
     for kind in KINDS:
         if able := [name for name in names if kind.numeric != "lognormal" or name in rows.positive]:
-            for name, term in rows.left_out(model, able, kind)[1].items():
-                terms[name][kind] = term
-    weights = np.ones(len(prior)) if rows.block.weights is None else rows.block.weights
-    return _Search(terms, scores, np.asarray(rows.block.labels, dtype=np.int64), weights, tempered).best()
+            prior, of_kind = rows.left_out(model, able, kind)
+            for name, term in of_kind.items():
+                terms[name][kind] = less_own(term)
+    if others:
+        prior, given = rows.left_out(model, others, None)
+        prior = sum(given.values(), prior)
+    weights = np.ones(len(own)) if rows.block.weights is None else rows.block.weights
+    return _Search(terms, less_own(prior), labels, weights, tempered).best()
 
 
 @dataclass
 class _Search:
     """Greedy search for the kind of each column by Σ ln P(class | row without itself).
+
+    Terms and scores are those of the classes less that of the row's own class.
 
     The search starts from the best single kind for all columns and changes one column at a time while that gains.
     A column may become a histogram without cuts, which carries no information. Cuts learned from the classes ("mdl")
@@ -288,9 +299,6 @@ class _Search:
     weights: Floats
     tempered: bool
     exponent: float = 1.0
-
-    def __post_init__(self) -> None:
-        self._rows = np.arange(len(self.labels))
 
     def best(self) -> dict[str, Kind]:
         """Return the best kind of each column."""
@@ -322,10 +330,12 @@ class _Search:
         return True
 
     def _worth(self, scores: Floats, exponent: float) -> float:
-        """Return Σ ln P(class | row), each term at least the log of the smallest probability."""
-        scores = exponent * scores
-        log_p = scores[self._rows, self.labels] - logspace.normalize(scores)[1]
-        return float(self.weights @ np.maximum(log_p, logspace.log(LEAST_PROBABILITY)))
+        """Return Σ ln P(class | row), each term at least the log of the smallest probability.
+
+        The score of the row's own class is 0.
+        """
+        log_evidence = logspace.normalize(scores if exponent == 1 else exponent * scores)[1]
+        return -float(self.weights @ np.minimum(log_evidence, MOST_SURPRISED))
 
     def _exponent(self, scores: Floats) -> float:
         return fit_temperature(scores, self.labels, self.weights, capped=True) if self.tempered else 1.0
@@ -393,6 +403,8 @@ class RowSample:
 
 
 def _finite(log_p: Floats) -> Floats:
+    if np.isfinite(log_p.sum()):
+        return log_p
     return np.nan_to_num(log_p, nan=0.0, neginf=IMPOSSIBLE, posinf=-IMPOSSIBLE)
 
 

@@ -34,9 +34,12 @@ INCREMENT = np.uint64(0x9E3779B97F4A7C15)
 
 def mix_bits(numbers: Hashes) -> Hashes:
     """Mix 64-bit numbers: neighboring numbers give unrelated ones (SplitMix64; Steele, Lea and Flood 2014)."""
-    x = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+    x = numbers ^ (numbers >> np.uint64(30))
+    x *= np.uint64(0xBF58476D1CE4E5B9)
+    x ^= x >> np.uint64(27)
+    x *= np.uint64(0x94D049BB133111EB)
+    x ^= x >> np.uint64(31)
+    return x
 
 
 @dataclass(frozen=True)
@@ -141,21 +144,22 @@ class RowHasher:
             return None
         return RowHash.of(self.rows(block, space), block.weights)
 
-    def rows(self, block: Block, space: Space) -> Hashes:
+    def rows(self, block: Block, space: Space, n_threads: int = 1) -> Hashes:
         """Return the hash of the class and the cells of each row, which have one label each."""
         self._grow(None, space.classes)
         for name in self.names:
             if name in block.codes:
                 self._grow(name, space.values[name])
-        return mix_bits(self._cells(block))
+        return mix_bits(self._cells(block, n_threads))
 
-    def _cells(self, block: Block) -> Hashes:
+    def _cells(self, block: Block, n_threads: int) -> Hashes:
         """Return the sum of the hashes of the class and the cells of each row."""
         assert block.labels is not None
         hashes = self._tables[None][1:][block.labels]
         numbers = [name for name in self.names if name in block.floats]
         if numbers:
-            hashes += kernels.hash_numbers([block.floats[n] for n in numbers], _seeds(*numbers) | np.uint64(1), 1)
+            columns, factors = [block.floats[name] for name in numbers], _seeds(*numbers) | np.uint64(1)
+            hashes += kernels.hash_numbers(columns, factors, n_threads)
         for name in self.names:
             if name in block.codes:
                 hashes += self._tables[name][block.codes[name]]

@@ -19,7 +19,7 @@ from bayeskit.tolerance import ROUNDING
 from bayeskit.typing import Array, Counts, Floats
 
 HASH = "\0"  # the cells that hold the hash of each row
-MARGIN = 4  # hashes that are looked at for each row of the sample, to allow for copies
+MARGINS = (1.25, 4)  # hashes that are looked at for each row of the sample; more where rows have copies
 
 
 @register
@@ -52,7 +52,7 @@ class SampledRows(StoredRows):
     def count(cls, request: Request, counter: BlockCounts) -> Self:
         """Return the distinct rows of a block with the smallest hashes."""
         most, block = request.options["n_rows"], _with_one_label(counter.block)
-        hashes = counter.hasher.rows(block, counter.space)
+        hashes = counter.hasher.rows(block, counter.space, counter.n_threads)
         if block.weights is not None:
             heavy = np.flatnonzero(block.weights > 0)
             block, hashes = block.take(heavy), hashes[heavy]
@@ -116,12 +116,12 @@ class SampledRows(StoredRows):
 
 def _smallest(hashes: Hashes, most: int) -> Array:
     """Return the rows with the ``most`` smallest distinct hashes, by rising hash, with all their copies."""
-    share = MARGIN * most / max(len(hashes), 1)
-    if share < 1:
-        near = np.flatnonzero(hashes < np.uint64(int(share * 2**64)))
-        chosen, n_distinct = _lowest(hashes[near], most)
-        if n_distinct == most:
-            return near[chosen]
+    for margin in MARGINS:
+        if margin * most < len(hashes):
+            near = np.flatnonzero(hashes < np.uint64(int(margin * most / len(hashes) * 2**64)))
+            chosen, n_distinct = _lowest(hashes[near], most)
+            if n_distinct == most:
+                return near[chosen]
     return _lowest(hashes, most)[0]
 
 

@@ -379,6 +379,10 @@ class LeftOutCodes(LeftOutColumns):
             return {}
         block, labels, unit = leaving.block, leaving.labels, leaving.unit
         terms = {name: np.zeros((block.n_rows, len(leaving.classes))) for name in self.columns}
+        if leaving.whole:
+            for (name, term), table in zip(terms.items(), self._tables, strict=True):
+                kernels.score_codes_left_out([block.codes[name]], [table], labels, term, 1)
+            return terms
         for label in np.unique(labels):
             rows = np.flatnonzero((labels == label) & leaving.stays)
             for name, start, table in zip(self.columns, self._values.starts, self._tables, strict=False):

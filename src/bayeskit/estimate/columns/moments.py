@@ -595,20 +595,25 @@ class LeftOutGaussianColumns(LeftOutColumns):
         for part in self.parts:
             for j, name in enumerate(part.names):
                 if name in terms and name not in done:
-                    column = replace(part, names=(name,), moments=part.moments.columns([j]))
-                    _add_gaussians(column, leaving, terms[name], 1)
+                    _add_gaussians(part, leaving, terms[name], 1, slice(j, j + 1))
         return terms
 
 
-def _add_gaussians(part: LeftOutGaussians, leaving: Leaving, scores: Floats, n_threads: int) -> None:
+def _add_gaussians(
+    part: LeftOutGaussians, leaving: Leaving, scores: Floats, n_threads: int, which: slice = slice(None)
+) -> None:
     """Add the scores of columns by the closed form where it is accurate, else in double-double."""
-    rows, form = leaving.stays, part.closed_form
+    rows, form, names = leaving.stays, part.closed_form, part.names[which]
     if form is not None and leaving.whole:
-        columns = [leaving.block.floats[name] for name in part.names]
-        least = max(LEAST_REST, float(part.floored_rest.max()))
-        rows = kernels.score_gaussian_left_out(columns, leaving.labels, *form, least, scores, n_threads)
+        columns = [leaving.block.floats[name] for name in names]
+        least = max(LEAST_REST, float(part.floored_rest[:, which].max()))
+        mean, precision, constant, rate, own, own_constant = (np.ascontiguousarray(array[:, which]) for array in form)
+        rows = kernels.score_gaussian_left_out(
+            columns, leaving.labels, mean, precision, constant, rate, own, own_constant, least, scores, n_threads
+        )
     if rows.any():
-        for some, x in numbers_in_steps(leaving, np.flatnonzero(rows), part.names, part.moments):
+        part = replace(part, names=names, moments=part.moments.columns(np.arange(len(part.names))[which]))
+        for some, x in numbers_in_steps(leaving, np.flatnonzero(rows), names, part.moments):
             scores[some] += part.terms(x, leaving.labels[some], leaving.unit[some]).sum(axis=-1)
 
 
