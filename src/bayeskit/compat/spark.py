@@ -29,7 +29,7 @@ FOLD_COLUMN = re.compile(r"(CrossValidator|TrainValidationSplit)_\w+_rand")
 """Column of random numbers that Spark adds to split the rows."""
 
 
-class _Columns(HasInputCols, HasLabelCol, HasPredictionCol, HasProbabilityCol):
+class _ColumnParams(HasInputCols, HasLabelCol, HasPredictionCol, HasProbabilityCol):
     """Names of the columns."""
 
     def _set_columns(self, **names: Any) -> None:
@@ -37,7 +37,7 @@ class _Columns(HasInputCols, HasLabelCol, HasPredictionCol, HasProbabilityCol):
         self._set(**{name: value for name, value in names.items() if value is not None})
 
 
-class BayesEstimator(Estimator, _Columns, MLReadable, MLWritable):
+class BayesEstimator(Estimator, _ColumnParams, MLReadable, MLWritable):
     """Fit a classifier on a Spark frame, as a stage of ``pyspark.ml``.
 
     Every setting of the classifier is a ``Param`` of the estimator, so that a ``ParamGridBuilder`` can vary it. Class
@@ -100,7 +100,7 @@ class BayesEstimator(Estimator, _Columns, MLReadable, MLWritable):
         return _EstimatorReader()
 
 
-class BayesModel(Model, _Columns, MLReadable, MLWritable):
+class BayesModel(Model, _ColumnParams, MLReadable, MLWritable):
     """A fitted classifier as a transformer of ``pyspark.ml``.
 
     ``transform`` adds the predicted class (a double if the classes are numbers) and the vector of probabilities in the
@@ -122,7 +122,7 @@ class BayesModel(Model, _Columns, MLReadable, MLWritable):
         kind = pa.array(self.model.classes_.tolist()).type
         is_number = pa.types.is_floating(kind) or pa.types.is_integer(kind)
         types = {prediction: pa.float64() if is_number else kind, probability: pa.list_(pa.float64())}
-        scored = add_columns_there(dataset, _Scoring(to_bytes(self.model), types), types)
+        scored = add_columns_there(dataset, _RowScorer(to_bytes(self.model), types), types)
         return scored.withColumn(probability, array_to_vector(scored[probability]))
 
     def write(self) -> MLWriter:
@@ -136,7 +136,7 @@ class BayesModel(Model, _Columns, MLReadable, MLWritable):
 
 
 @dataclass(frozen=True)
-class _Scoring:
+class _RowScorer:
     """A model as the bytes of its file, and the columns that it adds: what a worker is sent."""
 
     data: bytes
