@@ -52,7 +52,7 @@ def test_commands_of_other_programs_lead_to_ours(bayes):
     assert bayes("help").out == bayes("--help").out
     assert bayes("help", "rank").out == bayes("rank", "--help").out
     assert "did you mean naive?" in bayes("fit", "birds.csv", "-t", "species", "-m", "niave", code=2).err
-    assert "did you mean naive?" in bayes("compare", "birds.csv", "-t", "species", "--models", "niave", code=2).err
+    assert "did you mean naive?" in bayes("compare", "birds.csv", "-t", "species", "-m", "niave", code=2).err
 
 
 @pytest.mark.slow

@@ -20,6 +20,7 @@ MISTAKES = [
     (["fit", "birds.csv", "-t", "sex"], 1, "birds.csv: 11 of 344 rows have no label (lines 5, 10,"),
     (["fit", "birds.csv", "-t", "species", "-o", "no/such/place.bayes"], 1, "written: there is no such folder"),
     (["fit", "birds.csv", "-t", "species", "--prior", "odd"], 2, "'odd' is none of empirical, uniform, laplace"),
+    (["fit", "birds.csv", "-t", "species", "--ignore", "species"], 1, "column 'species' is the target: --role is for"),
     (["serve", "asia.bif"], 1, "asia.bif is a network, and only .bayes files are served"),
     (["predict", "birds.csv", "birds.csv"], 1, "this is not bayeskit data"),
     (["predict", "no.bayes", "birds.csv"], 1, "there is no file 'no.bayes'"),

@@ -157,4 +157,5 @@ def test_every_command_answers_or_refuses_every_kind_of_model(command, kind, fol
         printed = capfd.readouterr()
         assert code in (0, 1), printed.err
         assert "object at 0x" not in printed.out + printed.err
+        assert "has no attribute" not in printed.err
         assert code == 0 or printed.err.startswith("bayes: "), printed.err

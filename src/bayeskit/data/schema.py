@@ -541,6 +541,8 @@ def declared_roles(roles: Any, kinds: Mapping[str, Kind], schema: Schema) -> dic
 
 def _column(key: Any, role: Any, schema: Schema) -> str:
     """Return the column that a key of ``roles`` names. Tools that convert frames to arrays lose names, not order."""
+    if schema.named and key not in schema and key == schema.target.name:
+        raise SchemaMismatch(f"column {key!r} is the target:", hint="roles= is for the columns to learn from")
     if schema.named or key in schema or not isinstance(key, str):
         return schema.find(key)
     raise SchemaMismatch(

@@ -27,7 +27,7 @@ MODELS = "naive,tan,aode,best,logistic,tree,knn,forest,boosting"
 class Trials:
     """Options of the models to compare and the folds."""
 
-    models: str = option("--models", "A,B,...", "Names of models; the first is tested against the others.", MODELS)
+    models: str = option("--models -m", "A,B,...", "Names of models; the first is tested against the others.", MODELS)
     folds: int = option("--folds", "N", "Number of folds.", 5, min=2)
     repeats: int = option("--repeats", "N", "Number of repetitions with other folds.", 1, min=1)
     leave_one_out: bool = option("--leave-one-out", None, "Leave one row out instead of folds.", False)

@@ -117,6 +117,9 @@ def _check_work(model: Any, data: list[str] | None, against: str | None) -> None
         raise BayesError("--work shows all classes: leave --against out")
     if not data:
         raise BayesError("name DATA, and a row of it is worked by hand: bayes explain MODEL DATA --row N --work")
+    if not hasattr(type(model), "work"):
+        who = with_article(type(model).__name__)
+        raise BayesError(f"{who} has no work that is a product of counted factors: leave --work out")
     try:
         model.work  # noqa: B018 - where it is unavailable, the error gives the reason
     except AttributeError as problem:
