@@ -41,14 +41,14 @@ COMMANDS = {
     "page": ["page", "MODEL", "-o", "page.html"],
     "report": ["report", "MODEL", "-t", "species", "-o", "report.html"],
     "fit": ["fit", "MODEL", "-t", "species", "-o", "other.bayes"],
-    "compare": ["compare", "MODEL", "-t", "species"],
+    "compare": ["compare", "MODEL", "MODEL", "DATA"],
     "topics": ["topics", "MODEL", "--text", "text", "-o", "other.bayes"],
     "learn-network": ["learn-network", "MODEL", "-o", "other.bif"],
     "serve": ["serve", "MODEL"],
 }
 # A kind of model that each command answers; those that read no model refuse all kinds.
 ANSWERED = {
-    **dict.fromkeys([c for c in COMMANDS if c not in ("fit", "report", "compare", "topics", "learn-network")], "naive"),
+    **dict.fromkeys([c for c in COMMANDS if c not in ("fit", "report", "topics", "learn-network")], "naive"),
     "tag": "tagger", "ask": "full-joint",
 }  # fmt: skip
 WITHOUT_MODEL = ("play", "demo")

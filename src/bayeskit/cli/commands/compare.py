@@ -18,7 +18,7 @@ from bayeskit.errors import BayesError
 from bayeskit.lazy import pa
 from bayeskit.nearest import did_you_mean
 from bayeskit.progress import Bar
-from bayeskit.storage.files import MAGIC, path_kind
+from bayeskit.storage.files import MAGIC, NETWORK_ENDINGS, path_kind
 
 MODELS = "naive,tan,aode,best,logistic,tree,knn,forest,boosting"
 
@@ -89,9 +89,11 @@ def command(
 
 
 def _is_model(path: str) -> bool:
-    """Return True for a file that holds a model."""
+    """Return True for a file that holds a model or a network."""
     if path == "-" or path_kind(path) != "file":
         return False
+    if Path(path).suffix.lower() in NETWORK_ENDINGS:
+        return True
     with Path(path).open("rb") as file:
         return file.read(len(MAGIC)) == MAGIC
 
