@@ -2,7 +2,7 @@
 
 import signal
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from decimal import Decimal
 from fractions import Fraction
 from inspect import signature
@@ -128,6 +128,24 @@ def test_a_setting_of_any_type_is_used_or_refused(name, setting):
     values = [value for value in VALUES if not any(value is one for one in CALLED.get(setting, ()))]
     for value in values:
         assert fits_or_refuses(name, {setting: value}) in (True, False)
+
+
+VALUE_OBJECTS = [bk.BackOff, bk.Categorical, bk.Costs, bk.Date, bk.Dirichlet, bk.Hypotheses, bk.Lidstone]
+VALUE_OBJECTS += [bk.MEstimate, bk.Numeric, bk.Schema, bk.Text, bk.Tokenizer, bk.BetaBernoulli, bk.DirichletCategorical]
+
+
+@pytest.mark.parametrize("kind", VALUE_OBJECTS, ids=lambda kind: kind.__name__)
+def test_an_argument_of_any_type_is_used_or_refused(kind):
+    """Of roles, smoothing rules and other objects that settings take."""
+    parameters = signature(kind).parameters.values()
+    needed = {p.name: 1 for p in parameters if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD}
+    for parameter in parameters:
+        for value in VALUES:
+            with at_most(20), suppress(BayesError):
+                if parameter.kind is parameter.VAR_POSITIONAL:
+                    kind(value)
+                else:
+                    kind(**{**needed, parameter.name: value})
 
 
 @pytest.mark.slow

@@ -10,7 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from itertools import islice, pairwise
+from numbers import Real
 from typing import Any, ClassVar, Literal
+
+import numpy as np
 
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.vocabulary import Value, canonical, sort_values
@@ -69,11 +73,15 @@ class Numeric:
     name: ClassVar[str] = "numeric"
 
     def __post_init__(self) -> None:
-        if self.cuts is not None:
-            rising = all(a < b for a, b in zip(self.cuts, self.cuts[1:], strict=False))
-            # As large as the numbers that are read.
-            if not rising or not all(abs(c) <= 1e150 for c in self.cuts):
-                raise BayesError(f"cut points must rise, within ±1e150: {list(self.cuts)}")
+        if self.cuts is None:
+            return
+        cuts = self.cuts.tolist() if isinstance(self.cuts, np.ndarray) else self.cuts
+        if not isinstance(cuts, Sequence) or len(cuts) > MOST_DECLARED or not all(isinstance(c, Real) for c in cuts):
+            raise BayesError(f"Numeric(cuts={cuts!r}): give a list of numbers, at most {MOST_DECLARED:,}")
+        # As large as the numbers that are read.
+        if not all(a < b for a, b in pairwise(cuts)) or not all(abs(c) <= 1e150 for c in cuts):
+            raise BayesError(f"cut points must rise, within ±1e150: {list(cuts)}")
+        object.__setattr__(self, "cuts", tuple(cuts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +160,10 @@ class Date:
     name: ClassVar[str] = "date"
 
     def __init__(self, *names: str, parts: Iterable[str] = ()) -> None:
-        object.__setattr__(self, "parts", (*names, *parts))
-        unknown = [part for part in self.parts if part not in PARTS]
+        listed = isinstance(parts, Iterable) and getattr(parts, "ndim", 1) > 0
+        more = tuple(islice(parts, len(PARTS) + 1)) if listed else (parts,)
+        object.__setattr__(self, "parts", (*names, *more))
+        unknown = [part for part in self.parts if not isinstance(part, str) or part not in PARTS]
         if unknown or not self.parts or len(set(self.parts)) < len(self.parts):
             raise BayesError(f"Date{self.parts!r}: it takes some of {_list(PARTS)}, each once")
 

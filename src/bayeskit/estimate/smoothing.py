@@ -189,7 +189,7 @@ class MEstimate:
             raise BayesError(f"MEstimate(m={self.m!r}): m is a finite number from 0 to {MOST:g}.")
         if isinstance(self.prior, Mapping):
             object.__setattr__(self, "prior", _checked_prior(self.prior))
-        elif self.prior not in ("uniform", "marginal"):
+        elif not isinstance(self.prior, str) or self.prior not in ("uniform", "marginal"):
             raise BayesError(
                 f"MEstimate(prior={self.prior!r}): the prior is 'uniform', 'marginal' "
                 "or a mapping from each value to its probability."
