@@ -1,4 +1,5 @@
 // Columns to codes: integers through a table, numbers by cut points.
+#include <algorithm>
 #include <limits>
 #include <mutex>
 
@@ -197,7 +198,9 @@ void lookup_codes(const std::vector<Integers>& columns, size_t n, const int64_t*
                 shifts[j] = {table, static_cast<uint8_t>(low[j]), tables[j].size(), static_cast<uint8_t>(unseen[j])};
         });
     }
-    const size_t step = tile_rows(8 * k);
+    // Tiles keep the rows of a matrix in the first cache; contiguous columns have no rows.
+    const bool contiguous = std::all_of(columns.begin(), columns.end(), [](const auto& c) { return c.stride == 1; });
+    const size_t step = tile_rows(contiguous ? 0 : 8 * k);
     parallel_rows(n, step, n_threads, [&](size_t first, size_t last) {
         for (size_t at = first; at < last; at += step) {
             const size_t rows = std::min(step, last - at);

@@ -66,7 +66,8 @@ struct FamilyHash {
 
 class FamilyScores {
 public:
-    explicit FamilyScores(const StructureData& data) : data_(data), n_words_((data.n_rows + 255) / 256 * kBitWords) {
+    explicit FamilyScores(const StructureData& data)
+        : data_(data), n_words_((data.n_rows + 64 * kBitWords - 1) / (64 * kBitWords) * kBitWords) {
         if (data.score != Score::bdeu && data.score != Score::k2) {
             weighed_.resize(data.n_rows + 1);
             for (size_t n = 1; n <= data.n_rows; ++n)

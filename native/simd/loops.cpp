@@ -451,12 +451,12 @@ size_t count_bits(const uint64_t* a, const uint64_t* b, uint64_t* out, size_t n_
     const __m256i table = _mm256_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2, 1, 2, 2, 3, 1, 2,
                                            2, 3, 2, 3, 3, 4);
     const __m256i low = _mm256_set1_epi8(15), zero = _mm256_setzero_si256();
-    constexpr size_t kBatch = 31 * kBitWords;  // a byte counts at most 8 bits of each of 31 vectors
+    constexpr size_t kWords = 4, kBatch = 31 * kWords;  // a byte counts at most 8 bits of each of 31 vectors
     __m256i total = zero;
     for (size_t first = 0; first < n_words; first += kBatch) {
         const size_t last = n_words - first < kBatch ? n_words : first + kBatch;
         __m256i bytes = zero;
-        for (size_t i = first; i < last; i += kBitWords) {
+        for (size_t i = first; i < last; i += kWords) {
             const __m256i both = _mm256_and_si256(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(a + i)),
                                                   _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b + i)));
             if constexpr (Write) _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i), both);
@@ -468,6 +468,19 @@ size_t count_bits(const uint64_t* a, const uint64_t* b, uint64_t* out, size_t n_
     }
     return static_cast<size_t>(_mm256_extract_epi64(total, 0) + _mm256_extract_epi64(total, 1) +
                                _mm256_extract_epi64(total, 2) + _mm256_extract_epi64(total, 3));
+}
+
+// The same with the instruction that counts the bits of eight words.
+template <bool Write>
+__attribute__((target("avx512f,avx512vpopcntdq"))) size_t count_bits_512(const uint64_t* a, const uint64_t* b,
+                                                                         uint64_t* out, size_t n_words) {
+    __m512i total = _mm512_setzero_si512();
+    for (size_t i = 0; i < n_words; i += kBitWords) {
+        const __m512i both = _mm512_and_si512(_mm512_loadu_si512(a + i), _mm512_loadu_si512(b + i));
+        if constexpr (Write) _mm512_storeu_si512(out + i, both);
+        total = _mm512_add_epi64(total, _mm512_popcnt_epi64(both));
+    }
+    return static_cast<size_t>(_mm512_reduce_add_epi64(total));
 }
 
 #else
@@ -485,24 +498,33 @@ size_t count_bits(const uint64_t* a, const uint64_t* b, uint64_t* out, size_t n_
 
 #endif
 
+template <auto CountBits>
 size_t count_both(const uint64_t* a, const uint64_t* b, size_t n_words) {
-    return count_bits<false>(a, b, nullptr, n_words);
+    return CountBits(a, b, nullptr, n_words);
+}
+
+constexpr Loops loops_with(decltype(Loops::count_both) count_both, decltype(Loops::intersect) intersect) {
+    return {inspect,          add_moments,
+            add_weighted,     widen,
+            pair_offsets,     bin,
+            add_hashes,       add_tables,
+            add_gaussian,     add_gaussian_of_own,
+            sum_exponentials, normalize,
+            spread,           logarithms,
+            multiply_lines,   add_lines,
+            score_features,   add_features,
+            count_both,       intersect};
 }
 
 }  // namespace
 
 namespace BAYESKIT_VARIANT {
 extern const Loops loops;
-const Loops loops = {inspect,          add_moments,
-                     add_weighted,     widen,
-                     pair_offsets,     bin,
-                     add_hashes,       add_tables,
-                     add_gaussian,     add_gaussian_of_own,
-                     sum_exponentials, normalize,
-                     spread,           logarithms,
-                     multiply_lines,   add_lines,
-                     score_features,   add_features,
-                     count_both,       count_bits<true>};
+const Loops loops = loops_with(count_both<count_bits<false>>, count_bits<true>);
+#ifdef __AVX2__
+extern const Loops loops_512;
+const Loops loops_512 = loops_with(count_both<count_bits_512<false>>, count_bits_512<true>);
+#endif
 }  // namespace BAYESKIT_VARIANT
 
 }  // namespace bayeskit

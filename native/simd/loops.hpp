@@ -11,7 +11,7 @@ namespace bayeskit {
 constexpr size_t kTile = 128;        // rows handled at a time, so that what is touched stays in the first cache
 constexpr size_t kSums = 6;          // per class and column: Σx, Σx², Σw, each high and low
 constexpr size_t kTogether = 4;      // code columns added to a row of scores at a time
-constexpr size_t kBitWords = 4;      // bitmaps of rows are a multiple of so many words long
+constexpr size_t kBitWords = 8;      // bitmaps of rows are a multiple of so many words long
 constexpr double kLimit = 1e150;     // beyond it a square may overflow
 
 enum Seen : int { kPlain = 0, kMissing = 1, kHuge = 2 };
