@@ -451,10 +451,11 @@ private:
 class OrderSearch {
 public:
     OrderSearch(const StructureData& data, FamilyScores& scores, const Graph& start, size_t n_candidates,
-                Progress& progress, double to)
+                Progress& progress, double from, double to)
         : data_(data), n_(data.n()), candidates_(n_), place_(n_ * n_, -1), tables_(n_), mask_(n_), order_(n_), at_(n_) {
-        for (size_t v = 0;
-             v < n_ && progress.proceed(to * static_cast<double>(v) / static_cast<double>(n_), start.score); ++v) {
+        for (size_t v = 0; v < n_; ++v) {
+            const double done = static_cast<double>(v) / static_cast<double>(n_);
+            if (!progress.proceed(from + (to - from) * done, start.score)) break;
             choose_candidates(v, scores, start.parents, n_candidates);
             fill_table(v, scores);
         }
@@ -723,7 +724,7 @@ LearnedStructure learn_structure(const StructureData& data, Parents start, const
         }
         case Search::order: {
             climb(best.parents, 0, 0.2);
-            OrderSearch search(data, scores, best, settings.n_candidates, progress, 0.4);
+            OrderSearch search(data, scores, best, settings.n_candidates, progress, 0.2, 0.4);
             if (progress.stopped()) break;
             improve(search.run(best, settings.n_restarts, random, scores, progress, 0.4, 0.9));
             if (!progress.stopped()) climb(best.parents, 0.9, 1);

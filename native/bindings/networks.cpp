@@ -125,7 +125,12 @@ nb::tuple py_learn_structure(const std::vector<Cells<uint16_t, 1>>& columns, con
     settings.n_restarts = check_between(n_restarts, "n_restarts", 0, 1 << 30);
     settings.proceed = [&](double done, double best) {
         const nb::gil_scoped_acquire lock;
-        return nb::cast<bool>(proceed(done, best));
+        try {
+            return nb::cast<bool>(proceed(done, best));
+        } catch (const nb::python_error& error) {  // Python may raise it before the first line of the callback
+            if (!error.matches(PyExc_KeyboardInterrupt)) throw;
+            return false;
+        }
     };
     const LearnedStructure found = without_lock([&] { return learn_structure(data, std::move(parents), settings); });
     const auto graph = zeros<uint8_t>(n, n);

@@ -11,6 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import bayeskit as bk
+from bayeskit import kernels
 from bayeskit.errors import BayesError, SchemaMismatch
 from bayeskit.network.structure import structure_score
 
@@ -250,6 +251,13 @@ def test_a_failed_fit_leaves_the_model_as_it_was():
     with pytest.raises(BayesError):
         model.fit({"a": ["x", "y"]}, ["p", "q"])
     assert np.array_equal(model.predict_proba(new), before)
+
+
+def test_an_interrupt_ends_the_fit(monkeypatch):
+    search = kernels.learn_structure
+    monkeypatch.setattr(kernels, "learn_structure", lambda *settings: (*search(*settings)[:3], False))
+    with pytest.raises(KeyboardInterrupt):
+        fitted(None)
 
 
 def test_it_takes_part_in_comparisons_and_searches():

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from bayeskit import BayesError, arc_strengths
+from bayeskit import BayesError, arc_strengths, kernels
 from bayeskit.estimate.family_scores import family_score
 from tests.network.test_structure import random_table
 
@@ -70,9 +70,23 @@ def test_a_chart_shows_the_strengths():
     [
         ({"method": "guess"}, "not one of bootstrap, exact"),
         ({"n_samples": 0}, "n_samples=0"),
+        ({"random_state": None}, "random_state=None"),
         ({"method": "exact", "score": "bic"}, "needs a probability"),
     ],
 )
 def test_bad_settings_are_refused(settings, message):
     with pytest.raises(BayesError, match=message):
         arc_strengths(random_table(0, 3, 20), **settings)
+
+
+def test_an_interrupt_ends_the_bootstrap(monkeypatch):
+    search = kernels.learn_structure
+    monkeypatch.setattr(kernels, "learn_structure", lambda *settings: (*search(*settings)[:3], False))
+    with pytest.raises(KeyboardInterrupt):
+        arc_strengths(random_table(0, 3, 20))
+
+
+@pytest.mark.parametrize("threshold", [-0.1, 1, "half", float("nan")])
+def test_a_threshold_is_a_share(threshold):
+    with pytest.raises(BayesError, match="give a number from 0 to below 1"):
+        arc_strengths(random_table(0, 3, 20), n_samples=2).network(threshold)

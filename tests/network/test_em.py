@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayeskit import BayesError, BayesianNetwork
+from bayeskit.errors import TooLarge
 from bayeskit.network.em import expected_counts, fit_tables
 from tests.network.conftest import random_network
 
@@ -94,5 +95,29 @@ def test_hidden_nodes_must_be_new_and_have_states():
     rows = {"a": ["x", "y"]}
     with pytest.raises(BayesError, match="'a', which is a column"):
         fit_tables([], rows, hidden={"a": 2})
-    with pytest.raises(BayesError, match="give a number of states"):
-        fit_tables([("h", "a")], rows, hidden={"h": 0})
+    for states in (0, -1, 10**9, 2.5, None, [], ["p", "p"]):
+        with pytest.raises(BayesError, match=r"hidden=.'h': .*give a number of states from 1 to 1,000"):
+            fit_tables([("h", "a")], rows, hidden={"h": states})
+    with pytest.raises(BayesError, match="hidden='h': give the states of each hidden node"):
+        fit_tables([("h", "a")], rows, hidden="h")
+
+
+def test_tables_beyond_the_memory_limit_are_refused():
+    edges = [(f"h{i}", "a") for i in range(4)]
+    with pytest.raises(TooLarge, match=r"given its 4 parents .* has 2,000,000,000,000 numbers"):
+        fit_tables(edges, {"a": ["x", "y"]}, hidden={f"h{i}": 1000 for i in range(4)})
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"n_starts": -1}, "n_starts=-1: give a whole number from 0"),
+        ({"max_rounds": 0}, "max_rounds=0: give a whole number from 1"),
+        ({"tol": -0.1}, "tol=-0.1: give a number of at least 0"),
+        ({"pseudo_count": float("nan")}, "pseudo_count=nan: give a number of at least 0"),
+        ({"random_state": -1}, "random_state=-1"),
+    ],
+)
+def test_bad_settings_are_refused(settings, message):
+    with pytest.raises(BayesError, match=message):
+        fit_tables([], {"a": ["x", "y", None]}, **settings)

@@ -107,6 +107,9 @@ def test_bad_edges_and_data_are_refused():
         bk.BayesianNetwork.from_data([("a", "B")], {"a": ["x"], "b": ["y"]})
     with pytest.raises(BayesError, match="circle"):
         bk.BayesianNetwork.from_data([("a", "b"), ("b", "a")], {"a": ["x"], "b": ["y"]})
+    for edges, message in ((5, "edges=5: give pairs"), ([3], "not 3"), ([(["a"], "b")], "an edge is")):
+        with pytest.raises(BayesError, match=message):
+            bk.BayesianNetwork.from_data(edges, {"a": ["x"], "b": ["y"]})
     with pytest.raises(BayesError, match="'a' has no value"):
         bk.BayesianNetwork.from_data([], {"a": [None, None], "b": ["y", "y"]})
     with pytest.raises(BayesError, match="different edges"):

@@ -1,5 +1,7 @@
 """Arcs learned from data: scores, searches, constraints and tests of independence."""
 
+import signal
+import threading
 from itertools import combinations, product
 
 import numpy as np
@@ -243,6 +245,8 @@ def test_constant_columns_and_few_rows_are_answered():
         ({"required": [("x0", "x1"), ("x1", "x0")]}, "run in a circle"),
         ({"required": [("x0", "x1")], "forbidden": [("x0", "x1")]}, "required, and forbidden by forbidden="),
         ({"required": [("x1", "x0")], "tiers": [["x0"], ["x1"]]}, "required, and forbidden by tiers="),
+        ({"required": [3]}, r"required=3: an arc is \(parent, child\)"),
+        ({"tiers": 3}, "tiers=3: give groups of columns"),
         ({"tiers": [["x0"], ["x0"]]}, "twice, in tier 1 and in tier 2"),
         ({"start": [("x0", "x1"), ("x1", "x0")]}, "run in a circle"),
         ({"target": "x0"}, 'a target goes with search="tan"'),
@@ -270,11 +274,43 @@ def test_an_interrupted_search_returns_the_best_network_so_far():
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    rng = np.random.default_rng(0)
-    data = {f"x{i}": rng.integers(0, 3, 3000).astype(str) for i in range(60)}
+    data = wide_table()
     net = learn_network(data, progress=interrupt, n_restarts=10**6)
     assert not net.search_.finished
     assert net.search_.value == pytest.approx(structure_score(net, data).score)
+
+
+def wide_table():
+    rng = np.random.default_rng(0)
+    return {f"x{i}": rng.integers(0, 3, 3000).astype(str) for i in range(60)}
+
+
+def test_ctrl_c_returns_the_best_network_so_far():
+    """The signal arrives while the kernel runs, so that Python raises its exception before any line of ours."""
+    timers = []
+
+    def press_later(*_):
+        if not timers:
+            timers.append(threading.Timer(0.02, signal.raise_signal, [signal.SIGINT]))
+            timers[0].start()
+
+    data = wide_table()
+    net = learn_network(data, progress=press_later, n_restarts=10**6)
+    assert not net.search_.finished
+    assert net.search_.value == pytest.approx(structure_score(net, data).score)
+
+
+@pytest.mark.slow
+def test_progress_never_falls():
+    done = []
+    rng = np.random.default_rng(0)
+    data = {"x0": rng.integers(0, 4, 10_000)}
+    for i in range(1, 150):
+        data[f"x{i}"] = np.where(rng.random(10_000) < 0.6, data[f"x{i - 1 - int(rng.integers(0, min(i, 5)))}"], i % 4)
+    learn_network(data, roles="categorical", max_parents=5, progress=lambda stage, at, of: done.append(at / of))
+    assert min(done) < 0.2
+    assert max(done) > 0.4
+    assert done == sorted(done)
 
 
 def test_a_description_length_is_bits_for_data_and_model():

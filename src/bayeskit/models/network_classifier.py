@@ -324,7 +324,9 @@ class NetworkClassifier(StructuredClassifier):
         cells = [block.codes[n].astype(np.int64) - (not gaps[n]) for n in names]
         rows.complete = [np.ascontiguousarray(c, dtype=np.uint16) for c in (*cells, np.asarray(block.labels))]
         start = (allowed == REQUIRED).astype(np.uint8)
-        graph, _ = search_arcs(rows, start, allowed, self._search_settings())
+        graph, report = search_arcs(rows, start, allowed, self._search_settings())
+        if not report.finished:
+            raise KeyboardInterrupt
         edges = [(rows.names[a], rows.names[b]) for a, b in np.argwhere(graph)]
         edges += [(CLASS, name) for name in sizes if name not in names and self.class_arcs == "all"]
         return NetworkArcs.of(sizes, edges)

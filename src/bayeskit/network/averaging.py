@@ -19,6 +19,7 @@ from bayeskit import logspace
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
 from bayeskit.estimate.family_scores import family_score
+from bayeskit.estimate.smoothing import is_number
 from bayeskit.network.coded_table import CodedTable, read_rows
 from bayeskit.network.equivalence import class_of
 from bayeskit.network.graph import DirectedGraph
@@ -98,7 +99,7 @@ class ArcStrengths(Drawable):
         -------
         BayesianNetwork
         """
-        if not 0 <= threshold < 1:
+        if not is_number(threshold) or not 0 <= threshold < 1:
             raise BayesError(f"threshold={threshold!r}: give a number from 0 to below 1")
         at = {name: v for v, name in enumerate(self.nodes)}
         parents: list[list[int]] = [[] for _ in self.nodes]
@@ -176,7 +177,9 @@ def arc_strengths(
             drawn = rng.integers(0, rows.n_complete, rows.n_complete)
             resampled = replace(rows)
             resampled.complete = [column[drawn] for column in rows.complete]
-            graph, _ = search_arcs(resampled, start, arcs, replace(settings, random_state=sample))
+            graph, report = search_arcs(resampled, start, arcs, replace(settings, random_state=sample))
+            if not report.finished:
+                raise KeyboardInterrupt
             partial = class_of(graph)
             shares += np.where(partial & partial.T, 0.5, partial)
             bar("samples", sample + 1, n_samples)

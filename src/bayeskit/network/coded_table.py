@@ -18,6 +18,7 @@ from bayeskit.errors import BayesError, SchemaMismatch, format_setting, with_art
 from bayeskit.estimate.cuts import check_cuts, learn_cuts
 from bayeskit.nearest import nearest
 from bayeskit.network.equivalence import Edge
+from bayeskit.network.inputs import is_pair
 from bayeskit.network.learning import NetworkTally, count_blocks
 from bayeskit.tally.plan import declared_values
 from bayeskit.typing import Array, Bools, Ints
@@ -116,7 +117,7 @@ def read_arcs(arcs: Iterable[Any], names: Sequence[str], setting: str) -> list[E
         raise BayesError(f"{setting}= takes arcs, not {with_article(type(arcs).__name__)}", hint=hint)
     checked = []
     for arc in arcs:
-        if isinstance(arc, str) or len(arc) != 2:
+        if not is_pair(arc):
             raise BayesError(f"{setting}={arc!r}: an arc is (parent, child)")
         for node in arc:
             if node not in names:

@@ -21,12 +21,14 @@ import numpy as np
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError
 from bayeskit.estimate.cuts import labels
-from bayeskit.network.coded_table import CodedTable, read_arcs, read_rows
+from bayeskit.estimate.smoothing import is_number
+from bayeskit.network.coded_table import MOST_VALUES, CodedTable, read_arcs, read_rows
 from bayeskit.network.equivalence import Edge
-from bayeskit.network.inputs import read_parents
+from bayeskit.network.inputs import check_table_size, read_parents
 from bayeskit.network.network import BayesianNetwork
 from bayeskit.network.variable_elimination import MEMORY_LIMIT
 from bayeskit.progress import Bar, check_progress
+from bayeskit.settings import check_integer, is_integer
 from bayeskit.threads import thread_count
 from bayeskit.typing import Array, Floats, Ints
 
@@ -146,6 +148,14 @@ def fit_tables(
     0.533
     """
     check_progress(progress)
+    check_integer("n_starts", n_starts, 0, 10**6)
+    check_integer("max_rounds", max_rounds, 1, 10**6)
+    check_integer("random_state", random_state, 0, 2**63 - 1)
+    for setting, number in (("pseudo_count", pseudo_count), ("tol", tol)):
+        if not is_number(number) or not 0 <= number < np.inf:
+            raise BayesError(f"{setting}={number!r}: give a number of at least 0")
+    if hidden is not None and not isinstance(hidden, Mapping):
+        raise BayesError(f"hidden={hidden!r}: give the states of each hidden node, {{'cause': 2}}")
     rows = read_rows(data, roles, domains, cuts)
     names = [*rows.names, *(hidden or {})]
     return fit_rows(
@@ -179,6 +189,9 @@ def fit_rows(
 ) -> BayesianNetwork:
     """Estimate the tables of a network from coded rows; see :func:`fit_tables`."""
     incomplete, states, cuts = _distinct(rows, hidden or {})
+    cards, cost = {node: len(values) for node, values in states.items()}, 0
+    for node in states:
+        cost = check_table_size(node, parents[node], cards, cost, memory_limit)
     rng = np.random.default_rng(random_state)
     best: tuple[BayesianNetwork, EMReport] | None = None
     with Bar(progress) as bar:
@@ -234,9 +247,10 @@ def _distinct(
     for name, values in hidden.items():
         if name in states:
             raise BayesError(f"hidden= names {name!r}, which is a column: rename it")
-        listed = range(values) if isinstance(values, int) else values
-        if len(listed) < 1:
-            raise BayesError(f"hidden={{{name!r}: {values!r}}}: give a number of states, or the states")
+        listed = range(max(values, 0)) if is_integer(values) else list(values) if isinstance(values, Sequence) else []
+        if not 0 < len(listed) <= MOST_VALUES or any(value in listed[:i] for i, value in enumerate(listed)):
+            hint = f"give a number of states from 1 to {MOST_VALUES:,}, or that many different states"
+            raise BayesError(f"hidden={{{name!r}: {values!r}}} declares no states", hint=hint)
         states[name] = tuple(listed)
     distinct, counts = np.unique(rows.codes.T, axis=0, return_counts=True)
     unknown = np.full((len(distinct), len(hidden)), -1, dtype=distinct.dtype)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -39,11 +39,19 @@ MOST_PARENTS = 30
 COPIES = 4  # peak memory of reading and normalizing tables, in copies of all tables
 
 
+def is_pair(edge: Any) -> bool:
+    """Return True for two names."""
+    pair = not isinstance(edge, str) and isinstance(edge, Sized) and len(edge) == 2
+    return pair and all(isinstance(node, Hashable) for node in edge)
+
+
 def read_parents(edges: Iterable[Any], nodes: Iterable[str], what: str = "table") -> dict[str, list[str]]:
     """Return the parents of each node in the order of the edges; reject unknown nodes, duplicate edges and cycles."""
     parents: dict[str, list[str]] = {node: [] for node in nodes}
+    if not isinstance(edges, Iterable):
+        raise BayesError(f"edges={edges!r}: give pairs (parent, child)")
     for edge in edges:
-        if isinstance(edge, str) or len(edge) != 2:
+        if not is_pair(edge):
             raise BayesError(f"an edge is (parent, child), not {edge!r}")
         name = f"the edge {edge[0]!r} → {edge[1]!r}"
         for node in edge:

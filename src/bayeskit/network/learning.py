@@ -6,7 +6,7 @@ Formula: P(child ∣ parents) from counts
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -111,7 +111,7 @@ class NetworkTally:
             raise SchemaMismatch("the two networks have different edges or cut points, so their counts do not add up")
 
 
-def count(edges: Sequence[Any], source: Source, roles: Any, domains: Any, memory_limit: int) -> NetworkTally:
+def count(edges: Iterable[Any], source: Source, roles: Any, domains: Any, memory_limit: int) -> NetworkTally:
     """Count all columns of data, each with its parents."""
     schema = infer(source.kinds, roles=roles, domains=domains, named=source.named)
     plain = schema.measured

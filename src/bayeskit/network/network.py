@@ -199,7 +199,7 @@ class BayesianNetwork(Readable, Drawable):
         0.6666666666666666
         """
         source = learning.open_rows(data, sample_weight, engine)
-        counts = learning.count(list(edges), source, roles, domains, memory_limit)
+        counts = learning.count(edges, source, roles, domains, memory_limit)
         return cls.of_tally(counts, smoothing, memory_limit)
 
     @classmethod

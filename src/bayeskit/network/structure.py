@@ -122,6 +122,8 @@ def read_constraints(
     at = {name: i for i, name in enumerate(names)}
     arcs = np.full((len(names), len(names)), ALLOWED, dtype=np.uint8)
     level: dict[str, int] = {}
+    if not isinstance(tiers, Iterable) or not all(isinstance(tier, Iterable) for tier in tiers):
+        raise BayesError(f"tiers={tiers!r}: give groups of columns, [['age', 'sex'], ['drug'], ['well']]")
     for number, tier in enumerate(tiers):
         for name in [tier] if isinstance(tier, str) else tier:
             if name not in at:
@@ -296,6 +298,8 @@ def search_arcs(
 ) -> tuple[Bools, SearchReport]:
     """Search for arcs on the complete rows, with columns in an order drawn by the seed, which breaks ties.
 
+    Ctrl-C ends the search with the best graph so far, and ``report.finished`` is False.
+
     Returns
     -------
     graph : ndarray of bool, shape (n_nodes, n_nodes)
@@ -308,16 +312,11 @@ def search_arcs(
     def shuffled(matrix: Array) -> Array:
         return np.ascontiguousarray(matrix[np.ix_(order, order)])
 
-    interrupted = False
     with Bar(progress) as bar:
 
         def proceed(done: float, best: float) -> bool:
-            nonlocal interrupted
-            try:
-                bar("arcs", round(1000 * done), 1000, f"score {best:,.1f}" if best else "")
-            except KeyboardInterrupt:
-                interrupted = True
-            return not interrupted
+            bar("arcs", round(1000 * done), 1000, f"score {best:,.1f}" if best else "")
+            return True  # the kernel ends the search at a KeyboardInterrupt
 
         graph, value, n_families, finished = kernels.learn_structure(
             [rows.complete[v] for v in order], rows.n_values[order], settings.score,
