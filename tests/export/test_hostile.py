@@ -1,5 +1,6 @@
 """Names, values and model files cannot say more than they are: whatever is in them, a query only reads."""
 
+import re
 from functools import partial
 
 import numpy as np
@@ -22,6 +23,8 @@ NAMES = [
     "semi; DROP TABLE victim; --",
     "\\",
     "a/*b",
+    "ends */ DROP TABLE victim; /*",
+    "two\nlines -- \r\n",
     "$1",
     "%s",
 ]
@@ -76,6 +79,18 @@ def test_a_query_is_one_select_whatever_the_model_file_holds(dialect, tmp_path):
     assert not [
         node for node in statements[0].walk() if isinstance(node, doing) and not isinstance(node, sqlglot.exp.Query)
     ]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_each_column_and_class_has_a_comment_that_nothing_in_a_name_ends(dialect):
+    names = ["body mass (g)", "*/ 1 /*", "-- a\nb", "?:x%s'\""]
+    rows = {name: ["u", "v", "u", "u"] for name in names} | {"age": [1.5, 2.5, 4.0, 7.0]}
+    model = bk.NaiveBayes(numeric="gaussian").fit(rows, ["no */", "yes", "no */", "yes"])
+    query = model.to_sql("t", dialect=dialect, keys="key").query
+    comments = re.findall(r"/\* ([\w .,()=<>-]*) \*/", query)
+    of_columns = ["body mass (g) (text)", "__ 1 __ (text)", "-- a_b (text)", "__x_s__ (text)", "age (number)"]
+    assert comments[:6] == ["key key", *of_columns]
+    assert [text for text in comments if text.startswith("score")] == ["score of no __", "score of yes"]
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -183,10 +183,14 @@ class _QueryBuilder:
         return scores
 
     def _cells(self, cells: CellReader) -> str:
-        columns = [syntax.named(syntax.column(sql_terms.ROWS, key), f"k{i}") for i, key in enumerate(self.keys)]
-        columns += [syntax.named(node, name) for name, node in cells.read.items()]
+        columns = [
+            syntax.named(syntax.column(sql_terms.ROWS, key), f"k{i}", f"key {key}") for i, key in enumerate(self.keys)
+        ]
+        columns += [syntax.named(node, name, cells.remarks[name]) for name, node in cells.read.items()]
         if (condition := cells.refusal()) is not None:
-            columns.append(syntax.named(syntax.case([(condition, syntax.integer(1))], syntax.integer(0)), "bad"))
+            columns.append(
+                syntax.named(syntax.case([(condition, syntax.integer(1))], syntax.integer(0)), "bad", "refused")
+            )
             cells.read["bad"] = None
         return self._step("cells", exp.Select(expressions=columns).from_(syntax.table_name(self.table, sql_terms.ROWS)))
 
@@ -242,7 +246,7 @@ class _QueryBuilder:
                     refused.append(syntax.compared(cell("bad"), "=", syntax.integer(1)))
                 if refused:
                     summed = syntax.case([(syntax.any_of(refused), syntax.null())], summed)
-                columns.append(syntax.named(summed, f"z{c}"))
+                columns.append(syntax.named(summed, f"z{c}", f"score of {self.form.classes[c]}"))
             if parts:
                 before_parts = [f"e{t}_{c}" for other in groups[:i] for t, _ in other for c in range(n_classes)]
                 columns += _passed_on(before_parts)
@@ -269,7 +273,9 @@ class _QueryBuilder:
         columns = _passed_on(self._passed(parts))
         scores = [cell(f"z{c}") for c in range(n)]
         best = self.dialect.largest(scores)
-        columns.append(syntax.named(syntax.case([(syntax.is_null(cell("z0")), syntax.null())], best), "m"))
+        columns.append(
+            syntax.named(syntax.case([(syntax.is_null(cell("z0")), syntax.null())], best), "m", "best score")
+        )
         return self._step("best", self._joined(columns, last, ()))
 
     def _least(self) -> Node:
@@ -280,14 +286,15 @@ class _QueryBuilder:
     def _probabilities(self, last: str, names: list[str], parts: Mapping[str, str]) -> Node:
         n = len(self.form.classes)
         columns = [syntax.named(cell(name), name) for name in self._passed(parts) if parts or name[0] == "k"]
-        columns += [syntax.named(self._power(c), f"q{c}") for c in range(n)]
-        columns.append(syntax.named(self._chosen(), "a"))
+        labels = self.form.classes
+        columns += [syntax.named(self._power(c), f"q{c}", f"relative probability of {labels[c]}") for c in range(n)]
+        columns.append(syntax.named(self._chosen(), "a", "position of the predicted class"))
         last = self._step("powers", self._joined(columns, last, ()))
         scores = self._passed(parts)[len(self.keys) :] if parts else ()
         columns = _passed_on([*self._key_names(), "a", *(f"q{c}" for c in range(n)), *scores])
-        columns.append(syntax.named(syntax.total(cell(f"q{c}") for c in range(n)), "s"))
+        columns.append(syntax.named(syntax.total(cell(f"q{c}") for c in range(n)), "s", "their sum"))
         if parts:
-            columns.append(syntax.named(self._runner_up(), "b"))
+            columns.append(syntax.named(self._runner_up(), "b", "position of the runner-up"))
         last = self._step("sums", self._joined(columns, last, ()))
         columns = [syntax.named(cell(f"k{i}"), key) for i, key in enumerate(self.keys)]
         columns.append(syntax.named(self._class_of("a"), "predicted"))

@@ -13,6 +13,7 @@ many deviations away from the center, digits would cancel, and the difference st
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -31,6 +32,7 @@ from bayeskit.typing import Floats
 
 ROWS = "t"  # alias of the scored table
 CELLS = "r"  # alias of the cells in later steps
+LONGEST_READABLE = 24  # characters: a name of PostgreSQL has 63, and wide tables repeat it often
 
 
 @dataclass
@@ -43,6 +45,7 @@ class CellReader:
     refused: list[Node] = field(default_factory=list)
     sizes: list[Node] = field(default_factory=list)  # absolute values of the numbers
     centered: dict[str, Node] = field(default_factory=dict)  # computed from cells in the next step
+    remarks: dict[str, str] = field(default_factory=dict)  # comments on the cells: column and kind of value
     _names: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def raw(self, column: str) -> Node:
@@ -149,9 +152,19 @@ class CellReader:
     def _named(self, column: str, kind: str, make: Callable[[], Node]) -> str:
         key = (column, kind)
         if key not in self._names:
-            self._names[key] = f"c{len(self._names)}"
-            self.read[self._names[key]] = make()
+            self._names[key] = name = f"c{len(self._names)}_{readable(column)}".rstrip("_")
+            self.remarks[name] = f"{column} ({kind})"
+            self.read[name] = make()
         return self._names[key]
+
+
+def readable(column: str) -> str:
+    """Return the part of a column name that fits into the name of a cell.
+
+    >>> readable("body mass (g)"), readable("☃")
+    ('body_mass_g_', '_')
+    """
+    return re.sub(r"\W+", "_", column, flags=re.ASCII)[:LONGEST_READABLE]
 
 
 _OTHER_TYPES = {"text": ("integer", "real", "blob"), "number": ("text", "blob")}

@@ -8,6 +8,7 @@ there is nothing in a name, a value or a model file that could end a literal.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -234,9 +235,19 @@ def first_known(*nodes: Node) -> Node:
     return exp.Coalesce(this=nodes[0], expressions=list(nodes[1:]))
 
 
-def named(node: Node, alias: str) -> Node:
-    """node AS "alias" """
-    return exp.alias_(node, name(alias), quoted=True)
+def named(node: Node, alias: str, remark: str = "") -> Node:
+    """Return node AS "alias", with a comment beside it.
+
+    Nothing in a comment may end it, open another or look like a parameter to a driver: an underscore replaces all but
+    letters, digits, spaces and a few signs.
+
+    >>> named(column("t", "x"), "y", "x */ :z (number)").sql()
+    '"t"."x" AS "y" /* x __ _z (number) */'
+    """
+    made = exp.alias_(node, name(alias), quoted=True)
+    if remark:
+        made.comments = [re.sub(r"[^\w .,()=<>-]", "_", remark)]
+    return made
 
 
 def parsed(query: str, dialect: Dialect) -> Node:
