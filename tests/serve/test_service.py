@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import socket
 import threading
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import bayeskit as bk
+from bayeskit.cli import main
 from bayeskit.datasets import load_penguins
 
 httpx = pytest.importorskip("httpx", reason="httpx is in the dependency group dev")
@@ -258,6 +260,28 @@ def test_unexpected_errors_show_no_traceback(client, monkeypatch):
     monkeypatch.setattr("bayeskit.cli.service_requests.predictions", lambda *_: 1 / 0)
     answer = client.post("/predict", [ROW])
     assert (answer.status_code, answer.json()["error"]) == (500, "internal error")
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_port_in_use_ends_the_command(path, monkeypatch, capsys, workers):
+    monkeypatch.setattr("uvicorn.run", lambda *_, **__: pytest.fail("the service has started"))
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        monkeypatch.setattr("sys.argv", ["bayes", "serve", str(path), "--port", port, "--workers", workers])
+        with pytest.raises(SystemExit) as end:
+            main()
+    assert end.value.code == 1
+    message = f"bayes: port {port} of 127.0.0.1 is in use by another program: choose another with --port\n"
+    assert capsys.readouterr().err == message
+
+
+def test_an_address_of_another_machine_ends_the_command(path, monkeypatch, capsys):
+    monkeypatch.setattr("uvicorn.run", lambda *_, **__: pytest.fail("the service has started"))
+    monkeypatch.setattr("sys.argv", ["bayes", "serve", str(path), "--host", "203.0.113.9"])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 1
+    assert "choose another address with --host" in capsys.readouterr().err
 
 
 def test_the_log_holds_no_values(client, caplog):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import socket
@@ -86,6 +87,11 @@ def _check_port(host: str, port: int) -> None:
         try:
             probe.bind((host, port))
         except OSError as problem:
+            if problem.errno == errno.EADDRINUSE:
+                raise BayesError(
+                    f"port {port} of {host} is in use by another program", hint="choose another with --port"
+                ) from None
+            other = "port with --port" if isinstance(problem, PermissionError) else "address with --host"
             raise BayesError(
-                f"{host}:{port} cannot be listened on: {problem.strerror}", hint="choose another with --port"
+                f"{host}:{port} cannot be listened on: {problem.strerror}", hint=f"choose another {other}"
             ) from None
