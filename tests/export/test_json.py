@@ -56,6 +56,8 @@ def said(term, row, c):
         if term["kind"] == "normal":
             return term["constant"][c] - 0.5 * term["precision"][c] * (x - term["mean"][c]) ** 2
         return term["present"][c] + term["slope"][c] * (x - term["center"])
+    if term["kind"] == "leaves":
+        return leaves(term, row, c)
     if term["kind"] == "averaged":
         return averaged(term, row, c)
     at = code(term, row)
@@ -69,6 +71,16 @@ def said(term, row, c):
         if parents[:depth] in level["codes"]:
             return zero(level["scores"][level["codes"].index(parents[:depth])][at - 1][c])
     raise AssertionError("the context of no parent is always there")
+
+
+def leaves(term, row, c):
+    """ln of the sum over the leaves."""
+    products = []
+    for leaf, shares in enumerate(term["leaves"]):
+        known = [(column["scores"], at) for column in term["columns"] if (at := code(column, row)) > 0]
+        scores = [shares[c], *(scores[at - 1][leaf][c] for scores, at in known)]
+        products.append(0.0 if None in scores else math.exp(sum(scores)))
+    return math.log(sum(products))
 
 
 def averaged(term, row, c):

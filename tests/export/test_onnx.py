@@ -69,6 +69,32 @@ def test_models_that_no_query_computes(kind, classes):
     assert not hasattr(model, "to_sql")
 
 
+@pytest.mark.parametrize("given", [True, False])
+def test_a_tree_leaves_branches_open_for_cells_that_are_missing_or_unseen(given):
+    rng = np.random.default_rng(0)
+
+    def rows(n, gaps):
+        sky, wind = rng.choice(["sun", "rain", "snow"], n), rng.choice(["weak", "strong"], n)
+        x, count = rng.normal(size=n), rng.integers(0, 6, n)
+        labels = np.where((sky == "sun") ^ (x > 0.3), "yes", "no")
+        if gaps:
+            sky, wind = (np.where(rng.random(n) < 0.2, "hail", column) for column in (sky, wind))
+            count = np.where(rng.random(n) < 0.2, 99, count)
+        columns = {"sky": sky, "wind": wind, "x": x, "count": count}
+        return pa.table({k: pa.array(v, mask=rng.random(n) < 0.2 * gaps) for k, v in columns.items()}), labels
+
+    small = {"column": "x", "default": 0, "branches": [[0, 0], [2, 1]]}
+    rain = {"column": "count", "default": 0, "branches": [[1, small], [4, 2]]}
+    tree = {"column": "sky", "default": 1, "branches": [["rain", rain], ["sun", 3]]}
+    settings = {"roles": {"count": "categorical"}, "cuts": [-0.5, 0.3]}
+    model = bk.NBTree(**settings, tree=tree if given else None).fit(*rows(2000, gaps=0))
+    assert model.n_leaves_ > 1
+    asked = rows(10_000, gaps=1)[0]
+    said, probabilities = run(model, asked)
+    assert np.abs(probabilities - model.predict_proba(asked)).max() < 1e-9
+    assert said.tolist() == model.predict(asked).tolist()
+
+
 @pytest.mark.parametrize("kind", LOG_NORMALS)
 def test_numbers_without_logarithm_add_nothing(kind):
     rows, labels = table_without_empty_texts()

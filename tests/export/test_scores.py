@@ -55,10 +55,21 @@ def scored(database, model, rows, **settings):
 
 
 ROLES = {"code": "categorical"}
+TREE = {  # some values of each column are in no branch
+    "column": "sky",
+    "default": 1,
+    "branches": [
+        ["rain", {"column": "place", "default": 0, "branches": [["v1", 0], ["v4", 1], ["v8", 2]]}],
+        ["sun", {"column": "code", "default": 1, "branches": [[2**53, 3], [2**53 + 1000, 4]]}],
+    ],
+}
 BEYOND_SQL = {  # of ONNX and JSON
     "AODE": lambda: bk.AODE(roles=ROLES),
     "AODE of frequent parents": lambda: bk.AODE(roles=ROLES, min_count=30, smoothing=0),
     "AODE without parents": lambda: bk.AODE(roles=ROLES, min_count=1e9),
+    "NBTree": lambda: bk.NBTree(roles=ROLES),
+    "NBTree of a given tree": lambda: bk.NBTree(roles=ROLES, smoothing=1.0, tree=TREE, temperature=1.7),
+    "calibrated NBTree": lambda: bk.Calibrated(bk.NBTree(roles=ROLES, min_gain=0), method="sigmoid"),
     "isotonic": lambda: bk.Calibrated(bk.NaiveBayes(roles=ROLES)),
     "sigmoid": lambda: bk.Calibrated(bk.NaiveBayes(roles=ROLES, smoothing=0), method="sigmoid", capped=False),
     "beta": lambda: bk.Calibrated(bk.NaiveBayes(roles=ROLES, temperature=1.7), method="beta"),

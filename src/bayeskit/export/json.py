@@ -19,7 +19,7 @@ from bayeskit.storage.files import write_file
 
 VERSION = 1
 WITH_LOG_NORMALS = 2  # the version of a form with such a term
-WITH_PARENTS = 3  # of a form with a mean over parents, or with calibration curves
+WITH_SUMS = 3  # of a form with a mean over parents, a sum over leaves, or calibration curves
 
 
 def json_model(form: terms.ScoringForm, path: str | Path | None = None) -> dict[str, Any]:
@@ -44,8 +44,8 @@ def json_model(form: terms.ScoringForm, path: str | Path | None = None) -> dict[
 
 def _version(form: terms.ScoringForm) -> int:
     kinds = {type(term) for term in form.terms}
-    if form.calibration is not None or terms.AveragedTerm in kinds:
-        return WITH_PARENTS
+    if form.calibration is not None or kinds & {terms.AveragedTerm, terms.LeavesTerm}:
+        return WITH_SUMS
     return WITH_LOG_NORMALS if terms.LogNormalTerm in kinds else VERSION
 
 
@@ -105,6 +105,12 @@ def _term(term: terms.Term) -> dict[str, Any]:
             {**_coding(one), "scores": numbers(term.alone[own])} for one, own in zip(term.codings, slots, strict=True)
         ]
         return {"kind": "averaged", "columns": columns, "parents": parents}
+    if isinstance(term, terms.LeavesTerm):
+        columns = [
+            {**_coding(one), "scores": numbers(table[1:-1])}
+            for one, table in zip(term.codings, term.tables, strict=True)
+        ]
+        return {"kind": "leaves", "leaves": numbers(term.leaves), "columns": columns}
     assert isinstance(term, terms.WordsTerm)
     shares = term.shares
     return {

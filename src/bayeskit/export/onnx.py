@@ -198,6 +198,8 @@ class _OnnxGraph:
             return self._contexts(term)
         if isinstance(term, terms.AveragedTerm):
             return self._averaged(term)
+        if isinstance(term, terms.LeavesTerm):
+            return self._leaves(term)
         if isinstance(term, terms.WordsTerm):
             raise BayesError(f"column {term.name!r} is text, whose words an ONNX file cannot cut")
         x = self.number(term.name)
@@ -272,6 +274,13 @@ class _OnnxGraph:
         none = self.op("Equal", self.cast(count, "INT64"), self.constant(0, np.int64))
         mean = self.op("Sub", total, self.op("Log", self.op("Max", count, self.constant(1.0))))
         return self.op("Where", none, naive, mean)
+
+    def _leaves(self, term: terms.LeavesTerm) -> str:
+        """Return the log of the sum over the leaves of their products of columns."""
+        total = self.constant([term.leaves])
+        for one, table in zip(term.codings, term.tables, strict=True):
+            total = self.op("Add", total, self.op("Gather", self.constant(table), self.code(one), axis=0))
+        return self._log_sum_exp(total, 1)
 
     def _log_sum_exp(self, x: str, axis: int, keepdims: int = 0) -> str:
         """Return ln Σ exp x along an axis, −∞ where all are."""

@@ -214,6 +214,25 @@ class AveragedTerm(Term):
 
 
 @dataclass(frozen=True, eq=False)
+class LeavesTerm(Term):
+    """Log of the sum over the leaves of a tree of the products of their columns (NBTree).
+
+    ``leaves`` (n_leaves, n_classes) is ln P(leaf | c), and ``tables`` has for each column the scores of its codes in
+    the leaves, (n_codes + 2, n_leaves, n_classes): −∞ where a question on the way to the leaf has another answer, 0
+    for cells that are missing or unseen and for columns on the way.
+    """
+
+    codings: tuple[Coding, ...]
+    leaves: Floats
+    tables: tuple[Floats, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that it reads."""
+        return tuple(one.column for one in self.codings)
+
+
+@dataclass(frozen=True, eq=False)
 class CalibrationCurves:
     """Correction of probabilities: a curve of the log odds of each class (of two classes the second), or a temperature.
 

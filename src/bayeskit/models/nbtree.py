@@ -33,12 +33,14 @@ from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.sampling import draw_slots
 from bayeskit.estimate.smoothing import BackOff, Lidstone, as_smoothing, smoothed
 from bayeskit.explain.structure import Arc, Node, StructureDescription, StructureGraph
+from bayeskit.export.scoring_form import LeavesTerm, ScoringForm, coding
 from bayeskit.memory import Need, check_memory
 from bayeskit.models._structured import CodedClassifier, CodedParameters
 from bayeskit.models.base import rules
 from bayeskit.models.base.available import unavailable
 from bayeskit.models.base.class_parts import name_of, of_classes, parts_of, readable
 from bayeskit.models.base.estimator import clone, seed_of
+from bayeskit.models.base.persistence import classifier_form, refuse_random_ties
 from bayeskit.models.base.scoring import first_best
 from bayeskit.printable import printable
 from bayeskit.storage.model_file import State
@@ -392,6 +394,22 @@ class NBTree(CodedClassifier):
         counts, shares = (part[leaves].transpose(0, 2, 1) for part in (table.counts, table.probabilities))
         return self._context_table(column, {"leaf": leaves}, counts, shares)
 
+    def _export_form(self) -> ScoringForm:
+        """The tables of all leaves, as plain numbers for ONNX and JSON."""
+        refuse_random_ties(self)
+        params, roles = self.params_, self.schema_.columns
+        codings = tuple(
+            coding(name, params.values[name], self.schema_, self.unseen == "error", getattr(roles[name], "cuts", None))
+            for name in params.tables
+        )
+        tables = []
+        for name, table in params.tables.items():
+            speaks = np.array([name in names for names in params.speaking])
+            scores = np.where(speaks[:, None, None], table.log_table, 0.0).swapaxes(0, 1)
+            tables.append(scores + logspace.log(params.routes.open_leaves(name, len(params.paths)))[:, :, None])
+        terms = [LeavesTerm(codings[0].column, codings, params.log_leaf, tuple(tables))] if codings else []
+        return classifier_form(self, params.log_prior, terms)
+
     @property
     def n_leaves_(self) -> int:
         """Return the number of leaves; 1 is naive Bayes."""
@@ -623,6 +641,15 @@ class Routes:
     def compatible(self, codes: Mapping[str, Array], n: int) -> list[tuple[int, Array]]:
         """(leaf, the rows that may be in it): missing and other values may be in all branches."""
         return self._walk(self.tree, codes, np.arange(n), True)
+
+    def open_leaves(self, column: str, n_leaves: int) -> Floats:
+        """Return 1 for each code of a column and each leaf that it may be in, else 0, (n_codes + 2, n_leaves)."""
+        size = len(self.vocabularies[column].values) + 2
+        codes = dict.fromkeys(self.vocabularies, np.zeros(size, dtype=np.int64)) | {column: np.arange(size)}
+        is_open = np.zeros((size, n_leaves))
+        for leaf, rows in self.compatible(codes, size):
+            is_open[rows, leaf] = 1.0
+        return is_open
 
     def _walk(self, node: Tree, codes: Mapping[str, Array], rows: Array, all_ways: bool) -> list[tuple[int, Array]]:
         if not isinstance(node, Mapping):
