@@ -14,7 +14,6 @@ from functools import cached_property
 
 import numpy as np
 
-from bayeskit.data.schema import DatePart, Schema
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, format_setting
 from bayeskit.estimate.calibration import ScoreMap
@@ -275,7 +274,7 @@ class ScoringForm:
         return tuple(term.name for term in self.terms if isinstance(term, WordsTerm))
 
 
-def column_terms(columns: Columns, schema: Schema, refuses_unseen: bool) -> Iterator[Term]:
+def column_terms(columns: Columns, refuses_unseen: bool) -> Iterator[Term]:
     """Yield the term of each used column of a kind.
 
     A column of another kind (a kernel density, a Student, a Poisson) has no closed form that every database computes.
@@ -284,7 +283,7 @@ def column_terms(columns: Columns, schema: Schema, refuses_unseen: bool) -> Iter
         for name in columns.used:
             table = columns.tables[name]
             cuts = table.cuts if isinstance(table, Histogram) else None
-            yield TableTerm(name, coding(name, table.values, schema, refuses_unseen, cuts), table.log_table)
+            yield TableTerm(name, coding(name, table.values, refuses_unseen, cuts), table.log_table)
     elif isinstance(columns, GaussianColumns):
         mean, precision, constant = columns.normal_form
         for j, name in enumerate(columns.used):
@@ -307,19 +306,9 @@ def column_terms(columns: Columns, schema: Schema, refuses_unseen: bool) -> Iter
 
 
 def coding(
-    name: str,
-    values: tuple[object, ...],
-    schema: Schema,
-    refuses_unseen: bool,
-    cuts: tuple[float, ...] | None = None,
+    name: str, values: tuple[object, ...], refuses_unseen: bool, cuts: tuple[float, ...] | None = None
 ) -> Coding:
-    """Return how the cells of a column are read; raise an error for parts of dates."""
-    role = schema.columns[name]
-    if isinstance(role, DatePart):
-        raise BayesError(
-            f"column {name!r} is a part of the dates of {role.of!r}, which databases read each in a time zone of their "
-            "own: make the part a column of the table, and fit on that",
-        )
+    """Return how the cells of a column are read; a part of dates is a column of its own."""
     if cuts is not None:
         return Coding(name, (), tuple(cuts))
     return Coding(name, values, None, refuses_unseen)  # type: ignore[arg-type]

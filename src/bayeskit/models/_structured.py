@@ -473,7 +473,7 @@ class StructuredClassifier(CodedClassifier):
         refuse_random_ties(self)
         roles, refuse = self.schema_.columns, self.unseen == "error"
         codings = {
-            name: coding(name, values, self.schema_, refuse, getattr(roles[name], "cuts", None))
+            name: coding(name, values, refuse, getattr(roles[name], "cuts", None))
             for name, values in self.params_.values.items()
         }
         terms = [context_term(name, table, codings) for name, table in self.params_.used.items()]

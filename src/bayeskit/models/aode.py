@@ -286,8 +286,7 @@ class AODE(CodedClassifier):
         params, roles = self.params_, self.schema_.columns
         model, refuse = params.model, self.unseen == "error"
         codings = tuple(
-            coding(name, values, self.schema_, refuse, getattr(roles[name], "cuts", None))
-            for name, values in model.values.items()
+            coding(name, values, refuse, getattr(roles[name], "cuts", None)) for name, values in model.values.items()
         )
         given, start = [], 0
         for table, size in zip(model.tables, model.sizes, strict=True):

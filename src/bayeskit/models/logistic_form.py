@@ -92,7 +92,7 @@ class LogisticForm(Readable):
         for name, table in self.tables.items():
             cuts = getattr(schema.columns[name], "cuts", None)
             values = () if cuts is not None else tuple(self.encoder.vocabularies[name].values)
-            terms.append(TableTerm(name, coding(name, values, schema, refuse, cuts), table))
+            terms.append(TableTerm(name, coding(name, values, refuse, cuts), table))
         terms += self.texts.values()
         position = {name: i for i, name in enumerate(schema.used)}
         terms.sort(key=lambda term: position[term.name])

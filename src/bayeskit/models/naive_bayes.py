@@ -541,7 +541,7 @@ class NaiveBayes(Classifier):
 
         refuse_random_ties(self)
         params, refuse = self.params_, self.unseen == "error"
-        terms = [term for kind in params.kinds for term in column_terms(kind, self.schema_, refuse)]
+        terms = [term for kind in params.kinds for term in column_terms(kind, refuse)]
         return classifier_form(self, params.log_prior, terms)
 
     def to_network(self) -> BayesianNetwork:

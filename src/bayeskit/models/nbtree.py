@@ -399,7 +399,7 @@ class NBTree(CodedClassifier):
         refuse_random_ties(self)
         params, roles = self.params_, self.schema_.columns
         codings = tuple(
-            coding(name, params.values[name], self.schema_, self.unseen == "error", getattr(roles[name], "cuts", None))
+            coding(name, params.values[name], self.unseen == "error", getattr(roles[name], "cuts", None))
             for name in params.tables
         )
         tables = []

@@ -200,7 +200,7 @@ def _naive_form(model: Any, naive: Any) -> tuple[dict[str, Any], dict[str, Any]]
         elif isinstance(kind, (StudentColumns, PoissonColumns, KernelColumns)):
             written |= {name: _density(kind, name) for name in kind.used}
         else:
-            exported += terms.column_terms(kind, naive.schema_, naive.unseen == "error")
+            exported += terms.column_terms(kind, naive.unseen == "error")
     form = json_model(classifier_form(naive, naive.params_.log_prior, exported))
     form["model"] = type(model).__name__
     tables = naive.params_.tables
