@@ -21,7 +21,7 @@ def kinds():
     """Every class of the package that has ``chart``, by its name."""
     found = {}
     for module in pkgutil.walk_packages(bayeskit.__path__, "bayeskit."):
-        if module.name.startswith(("bayeskit.cli", "bayeskit.charts", "bayeskit._core")):
+        if module.name.startswith(("bayeskit.cli", "bayeskit.charts", "bayeskit.compat", "bayeskit._core")):
             continue
         for _, kind in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
             if issubclass(kind, Drawable) and kind is not Drawable and kind.__module__ == module.name:

@@ -31,6 +31,20 @@ def test_a_certificate_says_what_the_file_still_holds(sky):
     assert "structure" in kept["certificate"]
 
 
+def test_forgetting_without_the_weights_of_the_fit_is_noted_and_not_called_exact(bayes, here):
+    (here / "w.csv").write_text("sky,play,w\nsun,yes,3\nrain,no,2\nsun,yes,1\n")
+    (here / "gone.csv").write_text("sky,play,w\nsun,yes,3\n")
+    fitted = bayes("fit", "w.csv", "-t", "play", "-o", "w.bayes", "--weight", "w")
+    assert "w.csv: rows of total weight 6" in fitted.out
+    assert "Of a weight above 1 the rest stays in" in " ".join(fitted.out.split())
+    plain = bayes("forget", "w.bayes", "gone.csv", "-o", "plain.bayes", "--verify")
+    assert "pass --weight" in plain.err
+    assert "verified: one unit of weight of each row is gone" in plain.out
+    weighted = bayes("forget", "w.bayes", "gone.csv", "--weight", "w", "--verify")
+    assert "6 − 3 = 3 rows" in weighted.out
+    assert "verified: exact" in weighted.out
+
+
 def test_inspect_shows_the_history_and_how_the_model_forgets(sky):
     sky("learn", "sky.bayes", "last.csv", "--batch", "monday")
     shown = sky("inspect", "sky.bayes").out

@@ -113,7 +113,7 @@ def test_later_parts_are_read_by_what_the_first_fit_found():
 
 def test_dates_as_objects_are_taken_only_when_declared():
     days = {"day": np.array([date(2024, 5, 1), date(2024, 5, 2), None], dtype=object)}
-    with pytest.raises(SchemaMismatch, match="column 'day' holds dates, which are taken only when declared"):
+    with pytest.raises(SchemaMismatch, match="column 'day' holds dates, which are used only if declared"):
         bk.NaiveBayes().fit(days, ["a", "b", "a"])
     model = bk.NaiveBayes(roles={"day": "categorical"}).fit(days, ["a", "b", "a"])
     assert model.tally_.families["day"].values == ("2024-05-01", "2024-05-02")

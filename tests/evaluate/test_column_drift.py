@@ -41,6 +41,25 @@ def test_the_index_and_the_test_of_counts_by_hand():
     assert column.p_value == pytest.approx(wanted)
 
 
+def test_few_rows_with_unseen_values_drift_and_few_common_ones_do_not(recwarn):
+    rng = np.random.default_rng(3)
+    countries = ["Germany", "France", "Spain", "Italy"]
+    model = bk.NaiveBayes().fit({"country": rng.choice(countries, 600)}, rng.choice(["a", "b"], 600))
+    (column,) = drift(model, {"country": ["Germny"] * 5 + ["France"] * 5}).columns
+    assert column.has_drifted
+    assert column.p_value == pytest.approx(stats.fisher_exact([[0, 5], [600, 5]]).pvalue)
+    assert not drift(model, {"country": ["Spain", "France", "Italy"]}).drifted
+    assert not recwarn.list
+
+
+def test_the_means_of_a_log_normal_column_are_geometric():
+    rng = np.random.default_rng(4)
+    x = np.exp(rng.normal(5, 1, 400))
+    model = bk.NaiveBayes(numeric="lognormal").fit({"x": x}, rng.choice(["a", "b"], 400))
+    (column,) = drift(model, {"x": 2 * x}).columns
+    assert column.means == pytest.approx((stats.gmean(x), 2 * stats.gmean(x)))
+
+
 def test_the_index_of_moments_is_the_divergence_of_two_normals():
     rng = np.random.default_rng(2)
     x, z = rng.normal(3, 2, 400), rng.normal(4, 1, 300)

@@ -103,7 +103,7 @@ def test_a_class_that_only_the_row_has_counts_as_wrong_and_is_reported_apart():
     assert found.accuracy == 0.5
     assert found.probabilities[0, 0] == found.probabilities[3, 2] == 0
     assert np.isfinite(found.log_loss)
-    assert "2 rows of a class that the rest" in str(found)
+    assert "2 rows of a class that no other row has" in str(found)
 
 
 def test_a_row_of_weight_three_is_scored_three_times_without_one_of_them():

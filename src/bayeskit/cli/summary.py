@@ -127,8 +127,8 @@ def show_left_out(page: Page, model: Any) -> None:
     if model.tally_.n_rows > MOST_FITTED:
         page.line(f"Scored are {MOST_FITTED:,} of the rows, drawn at random; all {model.tally_.n_rows:,} were counted.")
     page.line(
-        "The first line is a little optimistic: the structure has seen the row that is left out. Cross-validate for a "
-        "figure to rely on."
+        "The scores of the model are a little optimistic: its structure has seen the row that is left out. "
+        "Cross-validate for a figure to rely on."
     )
     page.line()
     page.table(

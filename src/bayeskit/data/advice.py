@@ -337,7 +337,7 @@ def merge_suggestions(suggestions: Sequence[Advice]) -> list[AdviceWarning]:
     >>> key = by_role("id", "column 'id' is like an identifier", "to leave it out", "ignore")
     >>> note = by_role("note", "column 'note' holds free text", "to read it as documents", "text")
     >>> print(*merge_suggestions([key, note]))                                       # doctest: +NORMALIZE_WHITESPACE
-    column 'id' is like an identifier; column 'note' holds free text; to follow this, pass
+    column 'id' is like an identifier; column 'note' holds free text; to do so, pass
     roles={'id': "ignore", 'note': "text"}
     """
     roles = {one.column: one.role for one in suggestions if one.role is not None}
@@ -345,7 +345,7 @@ def merge_suggestions(suggestions: Sequence[Advice]) -> list[AdviceWarning]:
         return [AdviceWarning(f"{one.reason};", hint=one.hint) for one in suggestions]
     reasons = ";\n".join(one.reason for one in suggestions if one.role is not None)
     return [
-        AdviceWarning(f"{reasons};", hint=f"\nto follow this, pass {format_setting('roles', roles)}"),
+        AdviceWarning(f"{reasons};", hint=f"\nto do so, pass {format_setting('roles', roles)}"),
         *(AdviceWarning(f"{one.reason};", hint=one.hint) for one in suggestions if one.role is None),
     ]
 

@@ -592,7 +592,7 @@ def _default(name: str, kind: Kind, every: str | Role | Date | None) -> Role | D
         return as_role(every)
     if kind not in DEFAULT_ROLES:
         raise SchemaMismatch(
-            f"column {name!r} holds dates, which are taken only when declared",
+            f"column {name!r} holds dates, which are used only if declared",
             hint=f"{format_setting('roles', {name: 'month,weekday'})} takes parts (also year, day, hour), and other "
             "roles are numeric (seconds since 1970), categorical and ignore.",
         )

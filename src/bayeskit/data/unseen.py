@@ -47,7 +47,7 @@ class UnseenValues:
         n = sum(self.counts.values())
         examples = []
         for name, (value, known) in list(self.examples.items())[:LISTED]:
-            near = did_you_mean(value, known) if len(known) <= MOST_KNOWN else ""
+            near = did_you_mean(value, known) if len(known) <= MOST_KNOWN and _is_name(value) else ""
             examples.append(f"{value!r} in column {name!r}" + (f" ({near.removeprefix('; ')})" if near else ""))
         if len(self.examples) > LISTED:
             examples.append(f"… ({len(self.examples)} columns in all)")
@@ -60,6 +60,12 @@ class UnseenValues:
         if self.counts:
             warning = UnseenWarning(f"{self.message};", hint='to refuse such rows, pass unseen="error"')
             warnings.warn(warning, stacklevel=5)
+
+
+def _is_name(value: Value | None) -> bool:
+    """Tell a name, which may be misspelled, from an identifier or a sentence."""
+    text = str(value)
+    return len(text) <= 30 and not any(map(str.isdigit, text))
 
 
 @contextmanager

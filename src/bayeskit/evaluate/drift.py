@@ -7,7 +7,8 @@ all columns by Chernoff's bound: n KL(share ‖ expected) > ln(1000 · columns).
 :func:`drift` compares whole columns: the counts of a model and those of new rows, by the population stability index
 Σ (q − p) ln(q / p), which is the symmetric Kullback–Leibler divergence. For numbers of which moments are counted it is
 that of two normal distributions, ½ (s²/t² + t²/s² − 2 + (μ − ν)² (1/s² + 1/t²)). p-values are those of the χ² test of
-two samples, or of Welch's t test, with Holm's correction for the number of columns.
+two samples (of Fisher's exact test where rows are few), or of Welch's t test, with Holm's correction for the number of
+columns.
 
 Formula: n₁ / N new values (Good and Turing), and when a share is remarkable; the population stability index
 """
@@ -24,6 +25,7 @@ import numpy as np
 from bayeskit import logspace
 from bayeskit.data.block import Block
 from bayeskit.data.frames import open_source
+from bayeskit.data.unseen import without_unseen_warnings
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError, with_article
@@ -135,7 +137,7 @@ class ColumnDrift:
 
     ``psi`` is the population stability index, ``p_value`` that of the test, corrected for the number of columns;
     ``missing`` and ``unseen`` are shares of the new rows, ``was_missing`` one of the training. ``means`` are those of a
-    column of numbers, before and after.
+    column of numbers, before and after, and geometric means where the model takes it for log-normal.
     """
 
     column: str
@@ -245,11 +247,14 @@ def drift(model: Any, X: Any, y: Any = None) -> DriftReport:
     reader = reader_of(model)
     if not hasattr(reader, "_count_more") or not hasattr(model, "predict_proba"):
         raise BayesError(f"{with_article(type(model).__name__)} keeps no counts of columns to compare new rows with")
-    proba = model.predict_proba(X)
-    labels = model.predict(X) if y is None else y
-    after = reader._count_more(reader._labeled(X, labels, None))
+    with without_unseen_warnings():  # the report counts them
+        proba = model.predict_proba(X)
+        labels = model.predict(X) if y is None else y
+        after = reader._count_more(reader._labeled(X, labels, None))
     before = reader._model_tally()
-    columns = sorted(_adjusted([*_compare(before, after)]), key=lambda column: -column.psi)
+    columns = sorted(
+        _adjusted([*_compare(before, after, getattr(reader, "numeric", None))]), key=lambda column: -column.psi
+    )
     counts = before.class_counts.reshape(-1)
     was = dict(zip(before.classes, (counts / counts.sum()).tolist(), strict=True))
     classes = tuple(model.classes_.tolist())
@@ -258,8 +263,8 @@ def drift(model: Any, X: Any, y: Any = None) -> DriftReport:
     return DriftReport(tuple(columns), classes, shares, tuple(proba.mean(axis=0).tolist()), len(proba), loss)
 
 
-def _compare(before: Tally, after: Tally) -> Iterator[ColumnDrift]:
-    """Compare every column that both tallies have counted."""
+def _compare(before: Tally, after: Tally, numeric: object) -> Iterator[ColumnDrift]:
+    """Compare every column that both tallies have counted; ``numeric`` is the kind of columns that name none."""
     rows = float(before.n_rows), float(after.n_rows)
     for name, family in before.families.items():
         other = after.families[name]
@@ -279,7 +284,12 @@ def _compare(before: Tally, after: Tally) -> Iterator[ColumnDrift]:
         yield replace(found, means=(_mean(*sides[0]), _mean(*sides[1])))
     for name in before.summed:
         if name not in before.values:
-            yield _of_moments(name, before.moments_of([name]), after.moments_of([name]), rows)
+            found = _of_moments(name, before.moments_of([name]), after.moments_of([name]), rows)
+            role: Any = before.schema.columns[name]
+            if found.means is not None and (role.kind or numeric) == "lognormal":
+                low, high = (float(logspace.exp(mean)) for mean in found.means)
+                found = replace(found, means=(low, high))
+            yield found
 
 
 def _quantiles(x: Any, weights: Any) -> Any:
@@ -295,7 +305,7 @@ def _mean(x: Any, weights: Any) -> float:
 
 def _of_counts(name: str, pairs: Any, was_missing: float, missing: float, unseen: float = 0.0) -> ColumnDrift:
     """Compare counts before and after, shape (n_values, 2)."""
-    from scipy.stats import chi2_contingency
+    from scipy.stats import chi2_contingency, fisher_exact
 
     pairs = pairs[pairs.sum(axis=1) > 0]
     smooth = pairs + 0.5
@@ -304,7 +314,11 @@ def _of_counts(name: str, pairs: Any, was_missing: float, missing: float, unseen
     common = (expected >= LEAST_EXPECTED).all(axis=1)
     table = np.vstack([pairs[common], pairs[~common].sum(axis=0)])
     table = table[table.sum(axis=1) > 0]
-    p_value = float(chi2_contingency(table, correction=False).pvalue) if len(table) > 1 else 1.0
+    if len(table) > 1:
+        p_value = float(chi2_contingency(table, correction=False).pvalue)
+    else:  # too few rows for that: unseen values, or else the most common value, against all others
+        apart = pairs[:, 0] == 0 if unseen else np.arange(len(pairs)) == np.argmax(pairs[:, 0])
+        p_value = float(fisher_exact(np.rint([pairs[apart].sum(axis=0), pairs[~apart].sum(axis=0)])).pvalue)
     return ColumnDrift(name, _symmetric_divergence(p, q), p_value, was_missing, missing, unseen)
 
 

@@ -229,7 +229,7 @@ class Evaluation(Readable, Drawable):
         """Return remarks on the figures."""
         notes = [self.remark] if self.remark else []
         if self.n_lost:
-            lost = f"{_rows(self.n_lost)} of a class that the rest of the rows does not show"
+            lost = f"{_rows(self.n_lost)} of a class that no other row has"
             notes.append(f"{lost}: counted as wrong, left out of the log loss.")
         if self.n_undecidable:
             notes.append(f"{_rows(self.n_undecidable)} impossible under every class: scored by the class priors.")
@@ -238,6 +238,8 @@ class Evaluation(Readable, Drawable):
             notes.append(f"{which}: clipped at 1e-15 in the log loss. Smoothing avoids this.")
         if self.held:
             notes.append(_optimism_note(self.held))
+        if self.method == "leave-one-out" and self.weights is not None and (self.weights > 1).any():
+            notes.append("Of a weight above 1 the rest stays in: the figures are too good. Cross-validate.")
         return notes
 
     @property

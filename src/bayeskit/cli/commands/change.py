@@ -44,12 +44,14 @@ def change(
     """
     from bayeskit.cli.console import Page, plural
     from bayeskit.cli.inputs import check_writable, rewriting, source_name
+    from bayeskit.cli.notes import note
     from bayeskit.cli.saved_models import family_function, n_counted, refuse_no_classes, unit_of
     from bayeskit.storage.history import Event, check_batch_name, content_hash
 
     where = options.output or path
     page = Page(as_json, output=where)
     batch, content, counted = check_batch_name(options.batch) if options.batch is not None else "", "", None
+    unweighted = False
     with rewriting(path, options.output, options.wait) as opened:
         model = opened.model
         refuse_no_classes(model, path)
@@ -67,6 +69,7 @@ def change(
                 model._with_more(counted)
             else:
                 model._check_refit(refit)
+                unweighted = model._model_tally().weighted and not counted.weighted
                 model._without(counted, refit)
         else:
             if refit or verify or batch:
@@ -81,7 +84,9 @@ def change(
     page.line(f"{where}: {before:,} {sign} {moved:,} = {plural(after, unit)}")
     if fixed:
         page.line(f"stayed fixed: {', '.join(fixed)}")
-    certificate = _certify(where, counted, fixed) if verify and counted is not None else None
+    if unweighted:
+        note("the model was fitted with weights, and these rows have weight 1: pass --weight")
+    certificate = _certify(where, counted, fixed, unweighted) if verify and counted is not None else None
     if certificate is not None:
         page.line(f"verified: {certificate}")
     verified = {} if certificate is None else {"certificate": certificate, "exact": certificate.startswith("exact")}
@@ -104,7 +109,7 @@ def _count(model: Any, action: str, data: list[str], options: ChangeOptions, rea
             model.unlabeled = setting
 
 
-def _certify(path: str, gone: Tally, fixed: Sequence[str]) -> str:
+def _certify(path: str, gone: Tally, fixed: Sequence[str], unweighted: bool) -> str:
     """Read a written model file and say whether it is that of a fit without the rows, or what it still holds of them.
 
     Every string of the file is compared with the values, words and classes that only these rows had.
@@ -117,6 +122,8 @@ def _certify(path: str, gone: Tally, fixed: Sequence[str]) -> str:
     if held:
         more = f" and {len(held) - 10} more" if held[10:] else ""
         return f"the file still names {', '.join(map(repr, held[:10]))}{more}"
+    if unweighted:
+        return "one unit of weight of each row is gone; what it weighed beyond that is still counted"
     if fixed:
         return f"the counts are exact; these rows have influenced what stays fixed: {', '.join(fixed)}"
     return "exact: the model is that of a fit without these rows"

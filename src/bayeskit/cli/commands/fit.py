@@ -343,7 +343,8 @@ def fit_table(
     written = save_model(
         model, output, first_event(model, source.name)
     )  # after all that can fail, and before printing: a pipe may be closed
-    page.line(f"{source.name}: {plural(tally.n_rows, 'row')}, {plural(len(tally.classes), 'class')} of {target}")
+    amount = f"rows of total weight {tally.n_rows:,.10g}" if tally.weighted else plural(tally.n_rows, "row")
+    page.line(f"{source.name}: {amount}, {plural(len(tally.classes), 'class')} of {target}")
     page.line()
     summary.show_columns(page, tally)
     page.line()

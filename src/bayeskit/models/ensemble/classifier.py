@@ -522,8 +522,8 @@ class BayesClassifier(Classifier):
         """
         self._check_is_fitted()
         optimistic = (
-            "The first line is a little optimistic: structure and m have seen the row. Cross-validate for a figure to "
-            "rely on."
+            "The scores of BayesClassifier are a little optimistic: its structure has seen the row that is left out. "
+            "Cross-validate for a figure to rely on."
         )
         some = f" ({MOST_FITTED:,} of them where it had more)" if self.tally_.n_rows > MOST_FITTED else ""
         head = f"Rows of the fit{some}, each left out of the counts in turn"
