@@ -119,7 +119,7 @@ def test_what_will_not_do_is_said(folder, bayes, words, told):
 def test_a_model_that_cannot_be_carried_says_why(folder, bayes):
     bk.BayesClassifier(n_trees=2).fit(DAYS, "play").save(folder / "trees.bayes")
     said = bayes("export", "trees.bayes", "--to", "json", code=1).err
-    assert "BayesClassifier cannot be carried elsewhere: what it says of a row is not a sum over columns" in said
+    assert "BayesClassifier cannot be carried elsewhere: its score is not a sum over columns" in said
     bk.AODE().fit(DAYS, "play").save(folder / "aode.bayes")
     into = ["--to", "sql:duckdb", "--table", "days", "--key", "day"]
     assert "see to_onnx and to_json" in bayes("export", "aode.bayes", *into, code=1).err

@@ -11,6 +11,13 @@ def test_a_page_is_written_to_a_file_or_to_standard_output(bayes, here):
     assert '<div data-bayeskit="classifier"' in written
 
 
+def test_a_page_without_a_form_is_noted_with_the_reason(bayes, here):
+    bayes("fit", "tennis.csv", "-t", "play", "-m", "best", "-o", "best.bayes")
+    noted = bayes("page", "best.bayes", "-o", "best.html")
+    assert "the page has tables and no form: the score of BayesClassifier is not a sum over columns" in noted.err
+    assert "This page has no form" in (here / "best.html").read_text("utf-8")
+
+
 def test_a_model_is_not_replaced_by_its_page(bayes, here):
     bayes("fit", "tennis.csv", "-t", "play", "-o", "tennis.bayes")
     before = (here / "tennis.bayes").read_bytes()

@@ -25,10 +25,12 @@ class ModelPage:
     ----------
     html : str
         The whole document.
+    no_form : str
+        Why the page has no form; empty if it has one.
     """
 
-    def __init__(self, content: str) -> None:
-        self.html = content
+    def __init__(self, content: str, no_form: str = "") -> None:
+        self.html, self.no_form = content, no_form
 
     def __repr__(self) -> str:
         return f"<page of {len(self.html.encode()):,} bytes>"
@@ -60,11 +62,12 @@ def _page(
     model: Any, component: str, payload_of: Callable[[Any], dict[str, Any]], heading: Callable[[Any, Any], list[str]]
 ) -> ModelPage:
     """Return a page with a component, or with the reason why there is none, and the tables of the model."""
-    name, payloads = type(model).__name__, {}
+    name, payloads, no_form = type(model).__name__, {}, ""
     try:
         payload = payload_of(model)
     except BayesError as problem:
-        parts = [f"<h1>{escape(name)}</h1>", f'<p class="lead">This page has no form: {escape(problem.message)}.</p>']
+        no_form = problem.message
+        parts = [f"<h1>{escape(name)}</h1>", f'<p class="lead">This page has no form: {escape(no_form)}.</p>']
     else:
         payloads["payload-1"] = payload
         parts = [
@@ -73,7 +76,7 @@ def _page(
             f'<div data-bayeskit="{component}" data-payload="payload-1"></div>',
         ]
     parts.append(model_tables(model))
-    return ModelPage(document(f"{name}: bayeskit", parts, payloads))
+    return ModelPage(document(f"{name}: bayeskit", parts, payloads), no_form)
 
 
 def _classifier_heading(model: Any, payload: dict[str, Any]) -> list[str]:

@@ -20,6 +20,7 @@ def command(
       bayes page birds.bayes -o birds.html
     """
     from bayeskit.cli.inputs import check_writable, load_model
+    from bayeskit.cli.notes import note
     from bayeskit.cli.outputs import write_output
     from bayeskit.errors import BayesError, with_article
 
@@ -27,4 +28,7 @@ def command(
     loaded = load_model(model)
     if not hasattr(loaded, "page"):
         raise BayesError(f"{model} holds {with_article(type(loaded).__name__)}, which has no page")
-    write_output(output, loaded.page().html.encode())
+    page = loaded.page()
+    write_output(output, page.html.encode())
+    if page.no_form:
+        note(f"the page has tables and no form: {page.no_form}")

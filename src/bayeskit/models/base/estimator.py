@@ -40,9 +40,9 @@ METADATA = (
     "transform", "inverse_transform",
 )  # fmt: skip
 DATA = {"X", "y", "Y", "Xt", "yt"}  # arguments that are not metadata
-NO_COLUMN_SUM = "what it says of a row is not a sum over columns that could be carried elsewhere"
+NO_COLUMN_SUM = "its score is not a sum over columns that could be carried elsewhere"
 NO_QUERY = (
-    "what it says of a row is not a sum over columns that a query computes: see to_onnx and to_json, or score here"
+    "its score is not a sum over columns that a query computes: score here, or see to_onnx and to_json if it has them"
 )
 
 # Names of settings in other libraries, and here; and what does the same work where no setting does.
