@@ -34,7 +34,7 @@ def main() -> None:
     names = [path.removeprefix("reference/").removesuffix(".md") for path in made if path[10].isupper()]
     for page in SOURCE.rglob("*.md"):
         text = for_sphinx(page.read_text("utf-8"))
-        if page.parent.name != "history" and page.name not in ("api.md", *OUTSIDE):
+        if page.name not in ("api.md", *OUTSIDE):
             folder = {SOURCE: "reference/", SOURCE / "reference": ""}.get(page.parent, "../reference/")
             text = reference.linked(text, folder, [name for name in names if f"`{name}`" in text])
         page.write_text(text, "utf-8")
@@ -44,8 +44,6 @@ def main() -> None:
     parts = {path: text for path, text in made.items() if not path[10].isupper()}
     gallery = SOURCE / "gallery.md"
     gallery.write_text(with_thumbnails(gallery.read_text("utf-8")), "utf-8")
-    for page in (SOURCE / "history").glob("*.md"):  # in no list of pages
-        page.write_text("---\norphan: true\n---\n\n" + page.read_text("utf-8"), "utf-8")
     add(SOURCE / "index.md", *(contents(pages, heading) for heading, pages in listed().items()))
     add(SOURCE / "course" / "index.md", contents([*chapters(), "teaching.md"]))
     add(SOURCE / "api.md", "\n## With their docstrings\n\n", links(parts), contents([*parts]))
