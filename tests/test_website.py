@@ -23,7 +23,7 @@ def test_every_public_name_has_its_docstring_on_a_page_of_the_site():
     named = {name for name in bk.__all__ if not isinstance(getattr(bk, name), (str, type(bk)))}
     assert named - headings == set()
     assert {f"reference/{name}.md" for name in named if isinstance(getattr(bk, name), type)} <= set(made)
-    assert "[`partial_fit`](methods.md#partial_fit)" in made["reference/NaiveBayes.md"]
+    assert "[`forget`](methods.md#forget)" in made["reference/NaiveBayes.md"]
     assert "Examples in [1. Learning as Bayes' rule](../course/01-bayes-rule.md)" in made["reference/Hypotheses.md"]
     assert set(re.findall(r"\(methods\.md#(\w+)\)", pages)) <= headings
 

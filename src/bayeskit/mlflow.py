@@ -11,6 +11,7 @@ from typing import Any
 
 from bayeskit import __version__
 from bayeskit.errors import BayesError, import_extra
+from bayeskit.storage.files import write_file
 
 __all__ = ["load_model", "log_model", "save_model"]
 
@@ -53,8 +54,9 @@ def save_model(
         described.signature = signature
     if input_example is not None:
         _save_example(described, input_example, str(where))
-    (where / "requirements.txt").write_text(f"bayeskit=={__version__}\n")
-    (where / ENVIRONMENT).write_text(f"python: {python_version()}\ndependencies:\n- -r requirements.txt\n")
+    write_file(where / "requirements.txt", f"bayeskit=={__version__}\n".encode())
+    environment = f"python: {python_version()}\ndependencies:\n- -r requirements.txt\n"
+    write_file(where / ENVIRONMENT, environment.encode())
     pyfunc.add_to_model(described, loader_module="bayeskit.mlflow", data=FILE, python_env=ENVIRONMENT)
     described.add_flavor(FLAVOR, bayeskit_version=__version__, model=type(model).__name__, data=FILE)
     described.save(str(where / "MLmodel"))

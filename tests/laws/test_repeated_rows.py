@@ -90,7 +90,7 @@ WRAPPERS = {
     "Calibrated, temperature": bk.Calibrated(bk.NaiveBayes(), "temperature"),
     "CostSensitive": bk.CostSensitive(bk.NaiveBayes()),
     "BayesOptimalClassifier": bk.BayesOptimalClassifier({"naive": bk.NaiveBayes(), "tan": bk.TAN()}),
-    "GibbsClassifier": bk.GibbsClassifier({"naive": bk.NaiveBayes(), "tan": bk.TAN()}),
+    "GibbsClassifier": bk.GibbsClassifier({"naive": bk.NaiveBayes(), "tan": bk.TAN()}, random_state=0),
     "Encoded": bk.Encoded(LogisticRegression()),
 }
 DROP_INS = [bk.BernoulliNB, bk.CategoricalNB, bk.ComplementNB, bk.GaussianNB, bk.MultinomialNB]

@@ -287,7 +287,7 @@ def test_an_address_of_another_machine_ends_the_command(path, monkeypatch, capsy
 def test_the_log_holds_no_values(client, caplog):
     with caplog.at_level("INFO", "bayeskit.serve"):
         client.post("/predict", [{"island": "a secret"}])
-    entries = [json.loads(record.message) for record in caplog.records if record.name == "bayeskit.serve"]
+    entries = [json.loads(record.getMessage()) for record in caplog.records if record.name == "bayeskit.serve"]
     assert [(entry["path"], entry["status"]) for entry in entries] == [("/predict", 200)]
     assert "secret" not in caplog.text
 
