@@ -141,6 +141,14 @@ def test_a_column_may_have_the_name_of_a_column_of_rank(bayes, here):
     assert [(row["ranked_row"], row["row"]) for row in said] == [("0", "7"), ("2", "7")]
 
 
+def test_rank_replaces_its_own_table_of_a_class_with_quotes(bayes, here):
+    (here / "t.csv").write_text('size,kind\n1,"a""b"\n2,c\n' * 5)
+    bayes("fit", "t.csv", "-t", "kind", "-o", "m.bayes")
+    for _ in range(2):
+        bayes("rank", "m.bayes", "t.csv", "--class", 'a"b', "-o", "r.csv")
+    assert (here / "r.csv").exists()
+
+
 def test_rank_orders_rows_whose_probability_rounds_to_one(bayes, here):
     (here / "t.csv").write_text("size,kind\n" + "".join(f"{i % 5},a\n{1000 + i % 5},b\n" for i in range(10)))
     bayes("fit", "t.csv", "-t", "kind", "-o", "m.bayes")

@@ -52,10 +52,11 @@ def test_few_rows_with_unseen_values_drift_and_few_common_ones_do_not(recwarn):
     assert not recwarn.list
 
 
-def test_the_means_of_a_log_normal_column_are_geometric():
+@pytest.mark.parametrize("numeric", ["lognormal", {"x": "lognormal"}])
+def test_the_means_of_a_log_normal_column_are_geometric(numeric):
     rng = np.random.default_rng(4)
     x = np.exp(rng.normal(5, 1, 400))
-    model = bk.NaiveBayes(numeric="lognormal").fit({"x": x}, rng.choice(["a", "b"], 400))
+    model = bk.NaiveBayes(numeric=numeric).fit({"x": x}, rng.choice(["a", "b"], 400))
     (column,) = drift(model, {"x": 2 * x}).columns
     assert column.means == pytest.approx((stats.gmean(x), 2 * stats.gmean(x)))
 

@@ -152,3 +152,12 @@ def test_whole_numbers_beyond_64_bits_are_refused():
     for model in (of_values, of_classes):
         with pytest.raises(bk.BayesError, match="holds 9223372036854775813, beyond the whole numbers of ONNX"):
             model.to_onnx()
+
+
+@pytest.mark.filterwarnings("ignore::bayeskit.errors.UndecidableWarning")
+def test_ties_of_calibrated_models_stay_ties_in_an_optimized_session():
+    rows, labels = {"a": list("xxyy") * 20, "b": list("uuvv") * 20}, list("ppqq") * 20
+    model = bk.Calibrated(bk.NaiveBayes(smoothing=0.0), method="sigmoid").fit(rows, labels)
+    asked = pa.table({"a": ["x", "y"], "b": ["v", "u"]})
+    said, _ = run(model, asked)
+    assert said.tolist() == model.predict(asked).tolist()

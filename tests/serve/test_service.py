@@ -5,6 +5,7 @@ import json
 import os
 import socket
 import threading
+from datetime import date
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,7 @@ import pytest
 import bayeskit as bk
 from bayeskit.cli import main
 from bayeskit.datasets import load_penguins
+from bayeskit.storage.files import lock_file
 
 httpx = pytest.importorskip("httpx", reason="httpx is in the dependency group dev")
 pytest.importorskip("fastapi", reason="FastAPI is in the extra serve")
@@ -204,6 +206,24 @@ def test_the_same_key_is_applied_once(client, path):
     assert client.post("/learn", [LABELED, LABELED], key="1").status_code == 409
     assert client.post("/forget", [LABELED], key="2").json()["total"] == 344
     assert bk.load(path).tally_ == bk.NaiveBayes().fit(BIRDS, "species").tally_
+
+
+def test_a_change_that_takes_too_long_does_not_stop_later_ones(path):
+    client = Client(create_app([path], TOKEN, Limits(seconds=0.2)))
+    with lock_file(path, 5):
+        assert client.post("/learn", [LABELED], key="1").status_code == 503
+    client = Client(client.app)
+    for _ in range(50):
+        if (answer := client.post("/learn", [LABELED], key="2")).status_code == 200:
+            break
+    assert answer.status_code == 200
+    assert client.post("/learn", [LABELED], key="1").json()["total"] == 346
+
+
+def test_an_empty_row_of_a_model_with_dates_is_all_missing(tmp_path):
+    days = {"when": [date(2026, 1, 1 + i) for i in range(20)], "sky": ["sun", "rain"] * 10}
+    bk.NaiveBayes(roles={"when": "weekday"}).fit(days, ["yes", "no"] * 10).save(tmp_path / "days.bayes")
+    assert Client(create_app([tmp_path / "days.bayes"])).post("/predict", [{}]).status_code == 200
 
 
 def test_learning_needs_the_token_and_a_key(client, path):

@@ -124,7 +124,7 @@ class ServedModel:
                     self._changes.put(None)  # ends the next round
                     break
                 waiting.append(change)
-            self._write(waiting)
+            self._write([change for change in waiting if change.done.set_running_or_notify_cancel()])
 
     def _write(self, changes: Sequence[Change]) -> None:
         """Apply changes to the model of the file and replace the file; then answer all of them."""

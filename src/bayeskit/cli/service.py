@@ -267,7 +267,7 @@ class Service:
             raise BadRequest(422, "the request has no valid Idempotency-Key", hint)
         kind = _content_type(request)
         rows = service_requests.read_rows(await self._body(request), kind, served.model, self.limits, labeled=True)
-        return JSONResponse(await self._within(asyncio.wrap_future(served.change(action, key, rows))))
+        return JSONResponse(await self._within(asyncio.shield(asyncio.wrap_future(served.change(action, key, rows)))))
 
     async def list_models(self) -> Any:
         """List the models: kind, rows, classes and columns."""

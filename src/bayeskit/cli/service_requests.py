@@ -90,7 +90,7 @@ def read_rows(body: bytes, content_type: str, model: Any, limits: Limits, labele
     _check_rows(rows, known, limits)
     if not labeled:
         if not any(rows):  # of which nothing is known
-            rows = [dict.fromkeys(reader.schema_.columns)] * len(rows)
+            rows = [dict.fromkeys(reader.schema_.needed)] * len(rows)
         return rows[0] if len(rows) == 1 else rows
     labels = [row.get(target) for row in rows]
     if None in labels:

@@ -18,6 +18,7 @@ from pyspark.ml.param import Param
 from pyspark.ml.param.shared import HasInputCols, HasLabelCol, HasPredictionCol, HasProbabilityCol
 from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReadable, MLReader, MLWritable, MLWriter
 
+from bayeskit.engines.spark import quoted
 from bayeskit.errors import BayesError
 from bayeskit.models import from_bytes, to_bytes
 from bayeskit.models.base.estimator import clone
@@ -87,7 +88,7 @@ class BayesEstimator(Estimator, _ColumnParams, MLReadable, MLWritable):
         label = self.getLabelCol()
         columns = [name for name in dataset.columns if name != label and not FOLD_COLUMN.fullmatch(name)]
         read = self.getInputCols() if self.isSet(self.inputCols) else columns
-        fitted = clone(self.model).set_params(**settings).fit(dataset.select(*read, label), label)
+        fitted = clone(self.model).set_params(**settings).fit(dataset.select(*map(quoted, (*read, label))), label)
         return self._copyValues(BayesModel(fitted))
 
     def write(self) -> MLWriter:
@@ -123,7 +124,7 @@ class BayesModel(Model, _ColumnParams, MLReadable, MLWritable):
         is_number = pa.types.is_floating(kind) or pa.types.is_integer(kind)
         types = {prediction: pa.float64() if is_number else kind, probability: pa.list_(pa.float64())}
         scored = add_columns_there(dataset, _RowScorer(to_bytes(self.model), types), types)
-        return scored.withColumn(probability, array_to_vector(scored[probability]))
+        return scored.withColumn(probability, array_to_vector(scored[quoted(probability)]))
 
     def write(self) -> MLWriter:
         """Return the writer of the model."""
@@ -157,9 +158,11 @@ class _EstimatorWriter(MLWriter):
         model = self.estimator.model
         extra = {"model": type(model).__name__, "settings": model.get_params(deep=False)}
         try:
-            json.dumps(extra)
-        except TypeError as problem:
-            raise BayesError(f"the settings of {model!r} cannot be written: {problem}") from None
+            is_kept = json.loads(json.dumps(extra)) == extra
+        except TypeError:
+            is_kept = False
+        if not is_kept:
+            raise BayesError(f"the settings of {model!r} cannot be written: JSON has no such values")
         DefaultParamsWriter.saveMetadata(self.estimator, path, self.sparkSession, extra)
 
 

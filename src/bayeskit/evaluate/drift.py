@@ -253,7 +253,7 @@ def drift(model: Any, X: Any, y: Any = None) -> DriftReport:
         after = reader._count_more(reader._labeled(X, labels, None))
     before = reader._model_tally()
     columns = sorted(
-        _adjusted([*_compare(before, after, getattr(reader, "numeric", None))]), key=lambda column: -column.psi
+        _adjusted([*_compare(before, after, getattr(reader, "numeric_", {}))]), key=lambda column: -column.psi
     )
     counts = before.class_counts.reshape(-1)
     was = dict(zip(before.classes, (counts / counts.sum()).tolist(), strict=True))
@@ -263,8 +263,8 @@ def drift(model: Any, X: Any, y: Any = None) -> DriftReport:
     return DriftReport(tuple(columns), classes, shares, tuple(proba.mean(axis=0).tolist()), len(proba), loss)
 
 
-def _compare(before: Tally, after: Tally, numeric: object) -> Iterator[ColumnDrift]:
-    """Compare every column that both tallies have counted; ``numeric`` is the kind of columns that name none."""
+def _compare(before: Tally, after: Tally, kinds: Mapping[str, str]) -> Iterator[ColumnDrift]:
+    """Compare every column that both tallies have counted; ``kinds`` are those of numbers."""
     rows = float(before.n_rows), float(after.n_rows)
     for name, family in before.families.items():
         other = after.families[name]
@@ -285,8 +285,7 @@ def _compare(before: Tally, after: Tally, numeric: object) -> Iterator[ColumnDri
     for name in before.summed:
         if name not in before.values:
             found = _of_moments(name, before.moments_of([name]), after.moments_of([name]), rows)
-            role: Any = before.schema.columns[name]
-            if found.means is not None and (role.kind or numeric) == "lognormal":
+            if found.means is not None and kinds.get(name) == "lognormal":
                 low, high = (float(logspace.exp(mean)) for mean in found.means)
                 found = replace(found, means=(low, high))
             yield found

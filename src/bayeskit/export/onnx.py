@@ -318,7 +318,8 @@ class _OnnxGraph:
         if given.n_rows:
             p = self.op("Add", self.op("Mul", p, self.constant(given.n_rows)), self.constant(1.0))
             p = self.op("Div", p, self.constant(given.n_rows + n_classes))
-        least = self.op("Mul", self.op("ReduceMax", p, axes=[1], keepdims=1), self.constant(1 - TIE))
+        most = self.op("ReduceMax", p, axes=[1], keepdims=1)
+        least = self.op("Sub", most, self.op("Mul", most, self.constant(TIE)))  # optimizers take 1 - TIE for 1
         tied = self.op("Where", self.op("GreaterOrEqual", p, least), log_p, self.constant(-np.inf))
         none = self.op("IsInf", self.op("ReduceMax", tied, axes=[1], keepdims=0))
         best, instead = (self.op("ArgMax", self.cast(x, "DOUBLE"), axis=1, keepdims=0) for x in (tied, p))

@@ -113,10 +113,12 @@ _waiting_lock = RLock()
 class _Waiting:
     """Rows of plain numbers that ``partial_fit`` has accepted and that are not counted yet.
 
+    One lock serves all models, and is held while rows are counted.
     They cannot be refused any more: their classes are known, and their numbers fit the columns.
     """
 
     def __init__(self, model: NaiveBayes) -> None:
+        model._check_settings()
         self.names = model._get_param_names()
         self.fitted = {name: value for name, value in vars(model).items() if name not in self.names}
         self.settings: list[Any] = list(map(vars(model).get, self.names))
@@ -125,14 +127,16 @@ class _Waiting:
         self.n_rows = 0
         classes, schema = model.classes_, model.schema_
         kinds = {} if schema.named else model.numeric_
+        may_change = any(isinstance(setting, (Mapping, list)) for setting in self.settings)
         takes_all = {*kinds.values()} <= {"gaussian", "histogram", "lognormal"} and classes.dtype.kind in "iU"
+        takes_all = takes_all and not may_change and type(model) is NaiveBayes  # a subclass may estimate otherwise
         self.width = len(kinds) if takes_all and len(kinds) == self.fitted["n_features_in_"] else 0
         self.positive = [j for j, kind in enumerate(kinds.values()) if kind == "lognormal"]
         self.classes = frozenset(classes.tolist())
 
     def accepts(self, model: NaiveBayes, X: Floats, y: Array) -> bool:
         """Return True for rows that wait from now on."""
-        if X.shape[1] != self.width or self.n_rows + len(y) > MOST_WAITING:
+        if not self.width or X.shape[1] != self.width or self.n_rows + len(y) > MOST_WAITING:
             return False
         if y.dtype.kind != model.classes_.dtype.kind or not self.classes.issuperset(y.tolist()):
             return False
@@ -150,7 +154,11 @@ class _Waiting:
         model = NaiveBayes().set_params(**dict(zip(self.names, self.settings, strict=True)))
         vars(model).update(self.fitted)
         Classifier.partial_fit(model, np.concatenate(self.rows), np.concatenate(self.labels))
-        return {name: value for name, value in vars(model).items() if name not in self.names}
+        return {
+            name: value
+            for name, value in vars(model).items()
+            if name not in self.names and (name in _COUNTED or value is not self.fitted.get(name))
+        }
 
 
 def _is_small(X: Any, y: Any) -> bool:
@@ -320,9 +328,10 @@ class NaiveBayes(Classifier):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            if name in _COUNTED and "_waiting" in vars(self):
+            if name in _COUNTED:
                 self._count_waiting()
-                return vars(self)[name]
+                if name in vars(self):  # counted here, or by another thread
+                    return vars(self)[name]
             return super().__getattr__(name)
 
     def _complete_schema(self, schema: Schema, source: Source) -> Schema:

@@ -1,6 +1,7 @@
 """Rows that are learned one by one wait until the model is used; nobody can tell."""
 
 import copy
+import dataclasses
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 
@@ -118,3 +119,47 @@ def test_threads_that_predict_see_all_rows(model, rows):
         for found in pool.map(lambda _: model.predict_proba(X), range(16)):
             assert np.allclose(found, expected)
     assert model.tally_.n_rows == 200
+
+
+def test_a_subclass_estimates_by_its_own_rule(rows):
+    class Uniform(NaiveBayes):
+        def _estimate(self, tally):
+            return dataclasses.replace(super()._estimate(tally), log_prior=np.full(3, -np.log(3)))
+
+    X, y = rows
+    model = Uniform().fit(X[:100], y[:100]).partial_fit(X[100:101], y[100:101])
+    assert model.params_.log_prior.tolist() == pytest.approx([-np.log(3)] * 3)
+    assert model.tally_.n_rows == 101
+
+
+def test_rows_without_columns_are_refused_and_change_nothing():
+    model = NaiveBayes().fit({"a": ["x", "y"]}, [0, 1])
+    with pytest.raises(BayesError):
+        model.partial_fit(np.empty((3, 0)), np.array([0, 1, 0]))
+    assert model.predict({"a": "x"}).tolist() == [0]
+
+
+def test_a_wrong_setting_is_refused_when_rows_are_learned(rows):
+    model = NaiveBayes(numeric="gaussian").fit(*rows)
+    model.ddof = 7
+    with pytest.raises(BayesError, match="ddof"):
+        model.partial_fit(rows[0][:1], rows[1][:1])
+    model.ddof = 1
+    assert model.tally_.n_rows == 200
+
+
+def test_a_prior_that_changes_later_does_not_change_what_was_learned(rows):
+    X, y = rows
+    prior = {0: 0.2, 1: 0.3, 2: 0.5}
+    model = NaiveBayes(numeric="gaussian", prior=prior).fit(X[:100], y[:100]).partial_fit(X[:1], y[:1])
+    prior.update({0: 0.8, 1: 0.1, 2: 0.1})
+    assert np.exp(model.params_.log_prior).tolist() == pytest.approx([0.2, 0.3, 0.5])
+
+
+def test_what_is_set_while_rows_wait_stays(rows):
+    model = NaiveBayes(numeric="gaussian").fit(*rows)
+    model.remark = "before"
+    model.partial_fit(rows[0][:1], rows[1][:1])
+    model.remark = "mine"
+    assert model.tally_.n_rows == 201
+    assert model.remark == "mine"

@@ -41,7 +41,7 @@ def command(
     from bayeskit.data.io.streams import Unreadable
     from bayeskit.errors import BayesError
 
-    check_writable(output, is_model=False, reads=(model, *data), mark=f"p_{label}".encode())
+    check_writable(output, is_model=False, reads=(model, *data), mark=b"p_")
     check_plot(plot, (model, *data, output))
     fitted = load_classifier(model)
     refuse_sequences(fitted, model)
