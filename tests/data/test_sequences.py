@@ -127,7 +127,7 @@ def test_labels_come_as_the_sequences_do_and_may_be_missing():
     [
         (None, {}, "there is no data"),
         ("sun rain", {}, "nothing|no such|cannot|not found|there is no"),
-        (7, {}, "is no sequences"),
+        (7, {}, "is not a set of sequences"),
         ([["sun"], "rain"], {}, r"sequence 2 is a str \('rain'\).*\[sequence\]"),
         ([[1], 2], {}, r"sequence 2 is an int \(2\)"),
         ([["sun"], None], {}, "sequence 2 is missing"),

@@ -169,7 +169,7 @@ def regions_chart(record: DecisionRegions) -> Any:
     if record.counted:
         sizes.append(alt.Size("rows:Q", title="rows", scale=alt.Scale(type="sqrt", range=[4, 130])))
         told.append("rows:Q")
-        remark += "; rows counted in cells, by their commonest class"
+        remark += "; rows counted in cells, by their most common class"
     drawn = mark.encode(x, y, hue, style.shape(names, heading=safe(record.target)), *sizes, tooltip=told)
     if len(names) > len(style.PALETTE):
         remark += f"; classes after the first {len(style.PALETTE)} are grey"

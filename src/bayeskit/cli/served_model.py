@@ -1,6 +1,6 @@
 """A served model file: requests read the model, and one thread changes the file.
 
-A change is acknowledged after the file that holds it has replaced the old one and lies on the disk. The file holds the
+A change is acknowledged after the file that holds it has replaced the old one, flushed to the disk. The file holds the
 keys of the changes as well (:mod:`bayeskit.storage.history`), so that a change that is sent again is not applied twice,
 whenever the service was killed. Changes that wait for the disk are written together, and several processes may serve
 and change the same file: each change locks it and starts from what it holds.

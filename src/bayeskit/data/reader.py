@@ -180,32 +180,6 @@ def in_order(data: Any) -> Any:
     return MemorySource(batch.columns, batch.n_rows, data.named, data.target, batch.labels, batch.weights)
 
 
-def read_sample(source: Source, names: Iterable[str], most: int, seed: int) -> Batch:
-    """Read rows with positive weight as one batch: all, or a random sample of at most ``most``.
-
-    No more than these and a batch are in memory at a time, and how the rows come in batches makes no difference.
-
-    >>> source = open_source({"x": [1.0, 2.0, 3.0], "y": ["a", "b", "a"]}, "y")
-    >>> read_sample(source, ["x"], 5, 0).columns["x"].tolist(), read_sample(source, ["x"], 2, 0).n_rows
-    ([1.0, 2.0, 3.0], 2)
-    """
-    names, rng = list(names), np.random.default_rng(seed)
-    parts: list[tuple[Array, Batch]] = []
-    border = np.inf  # draws above it are not among the least
-    for batch in source.batches():
-        draws = rng.random(batch.n_rows)
-        rows = np.flatnonzero((draws < border) & (True if batch.weights is None else batch.weights > 0))
-        parts.append((draws[rows], batch.take(rows, names)))
-        all_draws = np.concatenate([drawn for drawn, _ in parts])
-        if len(all_draws) > most:
-            border = np.partition(all_draws, most)[most]
-    batches = [batch.take(np.flatnonzero(draws < border)) for draws, batch in parts]
-    batches = [batch for batch in batches if batch.n_rows]
-    if not batches:
-        raise BayesError(NO_ROWS)
-    return _one(batches)
-
-
 def read_block(encoder: Encoder, source: Source) -> Block:
     """Read all rows of a source as one block, without texts."""
     blocks = list(encoder.blocks(source))

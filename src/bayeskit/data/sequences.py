@@ -593,7 +593,7 @@ def _from_lists(data: Any) -> Sequences:
     if _is_arrow_list(data):
         return _from_arrow_lists(data)
     if isinstance(data, (str, bytes)) or not hasattr(data, "__iter__"):
-        raise BayesError(f"{_describe(data)} is no sequences: give a list of lists, an array or a frame")
+        raise BayesError(f"{_describe(data)} is not a set of sequences: give a list of lists, an array or a frame")
     cells = list(data)
     if cells and not any(hasattr(cell, "__len__") and not isinstance(cell, (str, Mapping)) for cell in cells):
         return Sequences(*_columns(cells, np.array([0, len(cells)], dtype=np.int64)))

@@ -46,7 +46,7 @@ class PairedScores:
 
     @property
     def sentence(self) -> str:
-        """Say which model is better, if the rows tell."""
+        """Say which model is better, if the difference is significant."""
         if self.high < 0 or self.low > 0:
             return f"The {'second' if self.high < 0 else 'first'} model has the lower log loss."
         return "The rows do not tell which model has the lower log loss."

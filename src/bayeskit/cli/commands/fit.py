@@ -701,4 +701,4 @@ def _runs(text: str | None, option: str) -> tuple[int, int] | None:
     try:
         return (int(low), int(high)) if sign else (1, int(low))
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a number and no LOW-HIGH, such as 1-2", param_hint=option) from None
+        raise typer.BadParameter(f"{text!r} is neither a number nor LOW-HIGH, such as 1-2", param_hint=option) from None

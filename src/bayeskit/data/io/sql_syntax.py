@@ -333,7 +333,7 @@ class Dialect:
     casts_texts : bool
         True if a text is compared with numbers without an error.
     casts_literals : bool
-        True if a literal with an exponent is no double by itself.
+        True if a literal with an exponent is not a double.
     refuses_underflow : bool
         True if a product or a power that vanishes ends the query.
     sums_exactly : bool
