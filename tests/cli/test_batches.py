@@ -37,6 +37,9 @@ def test_forgetting_without_the_weights_of_the_fit_is_noted_and_not_called_exact
     fitted = bayes("fit", "w.csv", "-t", "play", "-o", "w.bayes", "--weight", "w")
     assert "w.csv: rows of total weight 6" in fitted.out
     assert "Of a weight above 1 the rest stays in" in " ".join(fitted.out.split())
+    before = (here / "w.bayes").read_bytes()
+    assert "pass --weight" in bayes("forget", "w.bayes", "gone.csv", "--strict", code=1).err
+    assert (here / "w.bayes").read_bytes() == before
     plain = bayes("forget", "w.bayes", "gone.csv", "-o", "plain.bayes", "--verify")
     assert "pass --weight" in plain.err
     assert "verified: one unit of weight of each row is gone" in plain.out

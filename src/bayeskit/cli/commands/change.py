@@ -70,6 +70,8 @@ def change(
             else:
                 model._check_refit(refit)
                 unweighted = model._model_tally().weighted and not counted.weighted
+                if unweighted:  # before anything changes: --strict makes it an error
+                    note("the model was fitted with weights, and these rows have weight 1: pass --weight")
                 model._without(counted, refit)
         else:
             if refit or verify or batch:
@@ -84,8 +86,6 @@ def change(
     page.line(f"{where}: {before:,} {sign} {moved:,} = {plural(after, unit)}")
     if fixed:
         page.line(f"stayed fixed: {', '.join(fixed)}")
-    if unweighted:
-        note("the model was fitted with weights, and these rows have weight 1: pass --weight")
     certificate = _certify(where, counted, fixed, unweighted) if verify and counted is not None else None
     if certificate is not None:
         page.line(f"verified: {certificate}")
